@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Read one CPU's CPUID, from the CPU itself or from a table, and note what is odd about it. */
+#include <xst/caps.h>
+#include <xst/layout.h>
+#include <xst/insn.h>
+
+#define BIT(reg, n) (((reg) >> (n)) & 1u)
+
+typedef struct xst_cpuid_leaf leaf_t;
+
+/* Where the leaves come from: a table, or the instruction. */
+struct source {
+	const leaf_t *table; /* NULL: execute CPUID */
+	size_t count;
+};
+
+static leaf_t get(const struct source *src, uint32_t leaf, uint32_t subleaf)
+{
+	leaf_t l = {leaf, subleaf, 0, 0, 0, 0};
+	size_t i;
+
+	if (!src->table) {
+		xst_cpuid(leaf, subleaf, &l.eax, &l.ebx, &l.ecx, &l.edx);
+		return l;
+	}
+	for (i = 0; i < src->count; i++)
+		if (src->table[i].leaf == leaf && src->table[i].subleaf == subleaf)
+			return src->table[i];
+	return l;
+}
+
+static void put4(char *dst, uint32_t v)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		dst[i] = (char)(v >> (8 * i));
+}
+
+static bool vendor_is(const struct xst_caps *caps, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < 12; i++)
+		if (caps->vendor[i] != name[i])
+			return false;
+	return true;
+}
+
+static void read_identity(const struct source *src, struct xst_caps *caps)
+{
+	leaf_t l0 = get(src, 0, 0), l1 = get(src, 1, 0);
+	uint32_t max_ext = get(src, 0x80000000u, 0).eax;
+	uint32_t base_family = (l1.eax >> 8) & 0xf, i;
+
+	put4(caps->vendor, l0.ebx);
+	put4(caps->vendor + 4, l0.edx);
+	put4(caps->vendor + 8, l0.ecx);
+	caps->max_leaf = l0.eax;
+	caps->family = (uint16_t)(base_family + (base_family == 0xf ? (l1.eax >> 20) & 0xff : 0));
+	caps->model = (uint16_t)((l1.eax >> 4) & 0xf);
+	if (base_family == 0xf || base_family == 6)
+		caps->model = (uint16_t)(caps->model | ((l1.eax >> 12) & 0xf0));
+	caps->stepping = (uint16_t)(l1.eax & 0xf);
+	if (max_ext >= 0x80000004u && max_ext <= 0x8000ffffu)
+		for (i = 0; i < 3; i++) {
+			leaf_t b = get(src, 0x80000002u + i, 0);
+
+			put4(caps->brand + 16 * i, b.eax);
+			put4(caps->brand + 16 * i + 4, b.ebx);
+			put4(caps->brand + 16 * i + 8, b.ecx);
+			put4(caps->brand + 16 * i + 12, b.edx);
+		}
+}
+
+static void read_features(const struct source *src, const struct xst_caps_extra *extra,
+			  struct xst_caps *caps)
+{
+	leaf_t l1 = get(src, 1, 0);
+	leaf_t l7 = caps->max_leaf >= 7 ? get(src, 7, 0) : (leaf_t){0, 0, 0, 0, 0, 0};
+	uint32_t max_ext = get(src, 0x80000000u, 0).eax;
+	leaf_t e1 = {0, 0, 0, 0, 0, 0}, e8 = {0, 0, 0, 0, 0, 0};
+
+	if (max_ext >= 0x80000001u && max_ext <= 0x8000ffffu)
+		e1 = get(src, 0x80000001u, 0);
+	if (max_ext >= 0x80000008u && max_ext <= 0x8000ffffu)
+		e8 = get(src, 0x80000008u, 0);
+	caps->fpu = BIT(l1.edx, 0);
+	caps->mmx = BIT(l1.edx, 23);
+	caps->fxsr = BIT(l1.edx, 24);
+	caps->sse = BIT(l1.edx, 25);
+	caps->sse2 = BIT(l1.edx, 26);
+	caps->xsave = BIT(l1.ecx, 26);
+	caps->osxsave = BIT(l1.ecx, 27);
+	caps->avx = BIT(l1.ecx, 28);
+	caps->vmx = BIT(l1.ecx, 5);
+	caps->hypervisor = BIT(l1.ecx, 31);
+	caps->avx512f = BIT(l7.ebx, 16);
+	caps->fdp_excptn_only = BIT(l7.ebx, 6);
+	caps->fcs_fds_zero = BIT(l7.ebx, 13);
+	caps->pku = BIT(l7.ecx, 3);
+	caps->ospke = BIT(l7.ecx, 4);
+	caps->cet_ss = BIT(l7.ecx, 7);
+	caps->cet_ibt = BIT(l7.edx, 20);
+	caps->amx_tile = BIT(l7.edx, 24);
+	caps->svm = BIT(e1.ecx, 2);
+	/* The bit is clear on Intel too, where it means nothing. */
+	caps->fip_leak = (vendor_is(caps, "AuthenticAMD") || vendor_is(caps, "HygonGenuine")) &&
+			 !BIT(e8.ebx, 2);
+	caps->microcode = extra ? extra->microcode : 0;
+	caps->mxcsr_mask = extra ? extra->mxcsr_mask : 0;
+	if (!caps->microcode)
+		caps->caveats |= XST_CAVEAT_MICROCODE_UNKNOWN;
+	if (!caps->mxcsr_mask) {
+		/* Misaligned-SSE mode is MXCSR bit 17 (AMD). */
+		caps->mxcsr_mask = 0xffffu | (BIT(e1.ecx, 7) << 17);
+		caps->caveats |= XST_CAVEAT_MXCSR_MASK_ASSUMED;
+	}
+}
+
+static void note(struct xst_caps *caps, uint32_t caveat, uint64_t mask)
+{
+	caps->caveats |= caveat;
+	caps->caveat_mask |= mask;
+}
+
+static void read_component(const struct source *src, struct xst_caps *caps, unsigned i)
+{
+	leaf_t l = get(src, 0xd, i);
+	struct xst_comp_caps *c = &caps->comp[i];
+	const struct xst_comp_info *info = xst_comp_info(i);
+	bool listed = (caps->xcr0 | caps->xss) & XST_MASK(i);
+
+	c->bytes = l.eax;
+	c->offset = l.ebx;
+	c->supervisor = BIT(l.ecx, 0);
+	c->align64 = BIT(l.ecx, 1);
+	c->xfd = BIT(l.ecx, 2);
+	if (!listed) {
+		if (c->bytes)
+			note(caps, XST_CAVEAT_HIDDEN_SUBLEAF, XST_MASK(i));
+		return;
+	}
+	if (!c->bytes)
+		note(caps, XST_CAVEAT_EMPTY_SUBLEAF, XST_MASK(i));
+	if (!info)
+		note(caps, XST_CAVEAT_UNKNOWN_COMPONENT, XST_MASK(i));
+	else if (c->bytes && c->bytes != info->bytes && c->bytes != info->bytes_alt)
+		note(caps, XST_CAVEAT_ODD_BYTES, XST_MASK(i));
+	if (c->supervisor && (caps->xcr0 & XST_MASK(i)))
+		note(caps, XST_CAVEAT_SUPERVISOR_IN_XCR0, XST_MASK(i));
+}
+
+/* CPUID sums up the sizes itself; compare, since hypervisors hide bits and leave the sums. */
+static void check_sums(struct xst_caps *caps)
+{
+	struct xst_layout l;
+	int err = xst_layout_compute(caps, caps->xcr0, XST_STANDARD, &l, NULL);
+
+	if (err == XST_ERR_OVERLAP)
+		note(caps, XST_CAVEAT_OVERLAP, 0);
+	if (err == XST_OK && caps->d0_ecx != l.bytes)
+		note(caps, XST_CAVEAT_SUM_STANDARD, 0);
+}
+
+static void read_xsave(const struct source *src, struct xst_caps *caps)
+{
+	leaf_t d0, d1;
+	unsigned i;
+
+	if (!caps->xsave)
+		return;
+	d0 = get(src, 0xd, 0);
+	if (caps->max_leaf < 0xd) {
+		/* Above the maximum leaf Intel CPUs repeat the highest one: never read it. */
+		note(caps, XST_CAVEAT_XSAVE_WITHOUT_LEAF, 0);
+		if (d0.eax | d0.ebx | d0.ecx | d0.edx)
+			note(caps, XST_CAVEAT_JUNK_LEAF, 0);
+		caps->xsave = false;
+		return;
+	}
+	if (!d0.eax && !d0.edx) {
+		note(caps, XST_CAVEAT_EMPTY_LEAF, 0);
+		caps->xsave = false;
+		return;
+	}
+	d1 = get(src, 0xd, 1);
+	caps->xcr0 = (uint64_t)d0.edx << 32 | d0.eax;
+	caps->d0_ebx = d0.ebx;
+	caps->d0_ecx = d0.ecx;
+	caps->xsaveopt = BIT(d1.eax, 0);
+	caps->xsavec = BIT(d1.eax, 1);
+	caps->xgetbv1 = BIT(d1.eax, 2);
+	caps->xsaves = BIT(d1.eax, 3);
+	caps->xfd = BIT(d1.eax, 4);
+	if (caps->xsaves)
+		caps->xss = (uint64_t)d1.edx << 32 | d1.ecx;
+	if (caps->xsavec || caps->xsaves)
+		caps->d1_ebx = d1.ebx;
+	for (i = 2; i < 63; i++)
+		read_component(src, caps, i);
+	check_sums(caps);
+}
+
+static int read_all(const struct source *src, const struct xst_caps_extra *extra,
+		    struct xst_caps *caps)
+{
+	__builtin_memset(caps, 0, sizeof(*caps));
+	read_identity(src, caps);
+	read_features(src, extra, caps);
+	read_xsave(src, caps);
+	return XST_OK;
+}
+
+int xst_caps_from_leaves(const struct xst_cpuid_leaf *leaves, size_t count,
+			 const struct xst_caps_extra *extra, struct xst_caps *caps,
+			 struct xst_diag *diag)
+{
+	const struct source src = {leaves, count};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (leaves[i].leaf == 0)
+			return read_all(&src, extra, caps);
+	__builtin_memset(caps, 0, sizeof(*caps));
+	return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, 0, 1, 0,
+			    "no CPUID leaf 0");
+}
+
+int xst_caps_native(struct xst_caps *caps)
+{
+	const struct source src = {NULL, 0};
+
+	if (!xst_has_cpuid()) {
+		__builtin_memset(caps, 0, sizeof(*caps));
+		return XST_ERR_UNSUPPORTED;
+	}
+	return read_all(&src, NULL, caps);
+}
+
+/* Intel family 6 models whose out-of-order core forwards registers past a pending #NM, and those
+ * which do not. Facts of the vendor's advisory; a row each. */
+enum leaky { LEAKS, SAFE };
+static const struct {
+	uint8_t model;
+	uint8_t leaky;
+} intel6[] = {
+#define XST_LEAKY(model, verdict, name) {model, verdict},
+#include "leaky.def"
+};
+
+bool xst_caps_leaky(const struct xst_caps *caps)
+{
+	size_t i;
+
+	if (caps->family != 6 || !vendor_is(caps, "GenuineIntel"))
+		return false;
+	for (i = 0; i < sizeof(intel6) / sizeof(intel6[0]); i++)
+		if (intel6[i].model == caps->model)
+			return intel6[i].leaky == LEAKS;
+	return true;
+}
+
+bool xst_caps_erratum_1386(const struct xst_caps *caps)
+{
+	/* The first patch level with the fix, by model: Zen 1, Zen+ and Zen 2 server parts got one;
+	 * what is not listed here was never fixed. */
+	static const struct {
+		uint8_t model, stepping;
+		uint32_t fixed;
+	} fix[] = {
+#define XST_ERRATUM_1386(model, stepping, microcode) {model, stepping, microcode},
+#include "erratum1386.def"
+	};
+	size_t i;
+
+	if (caps->family != 0x17 || !caps->xsaves)
+		return false;
+	for (i = 0; i < sizeof(fix) / sizeof(fix[0]); i++)
+		if (fix[i].model == caps->model && fix[i].stepping == caps->stepping)
+			return caps->microcode < fix[i].fixed;
+	return true;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Offsets and sizes of a mask. One walk over its bits, no second table. */
+#include <xst/layout.h>
+
+/* The legacy region is the same everywhere and has no sub-leaves. */
+#define SSE_OFFSET 160u
+
+static uint32_t align64(uint32_t n)
+{
+	return (n + 63u) & ~63u;
+}
+
+/* Two standard-format components must not share a byte; hypervisors have been seen to copy offsets
+ * of another CPU. Compacted offsets cannot collide. */
+static int find_overlap(const struct xst_layout *l, struct xst_diag *diag)
+{
+	uint64_t a, b;
+
+	for (a = l->mask & ~XST_MASK_LEGACY; a; a &= a - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(a);
+
+		for (b = a & (a - 1); b; b &= b - 1) {
+			unsigned j = (unsigned)__builtin_ctzll(b);
+
+			if (l->offset[i] < l->offset[j] + l->size[j] &&
+			    l->offset[j] < l->offset[i] + l->size[i])
+				return xst_diag_set(diag, XST_ERR_OVERLAP, j, l->offset[j],
+						    l->offset[i] + l->size[i], l->offset[j],
+						    "two components claim the same bytes");
+		}
+	}
+	return XST_OK;
+}
+
+int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_format format,
+		       struct xst_layout *layout, struct xst_diag *diag)
+{
+	uint32_t next = XST_EXT_OFFSET, end = XST_EXT_OFFSET, highest = 0;
+	bool in_order = true;
+	uint64_t rest;
+
+	if (!caps->xsave || (format == XST_COMPACTED && !caps->xsavec && !caps->xsaves))
+		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0xd01, 1, 0,
+				    format == XST_STANDARD ? "the CPU has no XSAVE"
+							   : "the CPU has no compacted format");
+	if (mask & ~(caps->xcr0 | caps->xss)) {
+		uint64_t odd = mask & ~(caps->xcr0 | caps->xss);
+
+		return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, (uint32_t)__builtin_ctzll(odd),
+				    0xd00, caps->xcr0 | caps->xss, mask,
+				    "the CPU does not list this component");
+	}
+
+	layout->mask = mask;
+	layout->format = format;
+	layout->offset[XST_COMP_X87] = 0;
+	layout->size[XST_COMP_X87] = 160;
+	layout->offset[XST_COMP_SSE] = SSE_OFFSET;
+	layout->size[XST_COMP_SSE] = 256;
+
+	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		const struct xst_comp_caps *c = &caps->comp[i];
+
+		if (!c->bytes)
+			return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, i, 0xd00 | i, 1, 0,
+					    "the CPU lists the component but gives it no size");
+		layout->size[i] = c->bytes;
+		if (format == XST_COMPACTED) {
+			if (c->align64)
+				next = align64(next);
+			layout->offset[i] = next;
+			next += c->bytes;
+			end = next;
+			continue;
+		}
+		if (c->supervisor || c->offset < XST_EXT_OFFSET)
+			return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, i, 0xd00 | i,
+					    XST_EXT_OFFSET, c->offset,
+					    "the component has no place in the standard format");
+		layout->offset[i] = c->offset;
+		if (c->offset < highest)
+			in_order = false;
+		if (c->offset + c->bytes > end)
+			end = c->offset + c->bytes;
+		highest = c->offset + c->bytes;
+	}
+	layout->bytes = end;
+	/* Components in ascending order, each beyond the one before, cannot overlap: only the odd
+	 * machine pays for the pairwise search. */
+	return in_order ? XST_OK : find_overlap(layout, diag);
+}
