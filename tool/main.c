@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * xstate: the command. It only finds the verb; each verb is a file of its own.
+ *
+ *   main.c           this map, the verbs, --version
+ *
+ *   ui/              manners, shared by all verbs
+ *     ui.h           settings, errors and exit statuses, colours
+ *     opt.h          options, help texts, verbs (opt.c); values (value.c)
+ *     table.h        tables for people
+ *     json.h         the JSON writer
+ *     progress.h     the progress bar
+ *     utf8.h         text that may hold anything
+ */
+#include <string.h>
+
+#include "ui/json.h"
+#include "ui/opt.h"
+#include "ui/ui.h"
+
+static int cmd_version(int argc, char **argv);
+
+/* Verbs that exist, in the order a newcomer meets them. */
+static const struct opt_verb verbs[] = {
+	{ "version", NULL, cmd_version },
+	{ NULL, NULL, NULL },
+};
+
+static const struct opt options[] = {
+	{ 1, 'V', "version", NULL, "print the version" },
+	{ 0 },
+};
+
+static const struct opt_usage usage = {
+	.cmd = "xstate",
+	.summary = "the x86 extended state (FPU, SSE, AVX, AVX-512, PKRU, CET, AMX) with evidence",
+	.synopsis = "COMMAND ...",
+	.about = "Every command has its own --help. Exit status: 0 yes or done, 1 the verdict is no,\n"
+		 "2 wrong usage or unreadable input, 3 this machine cannot do it.\n",
+	.opts = options,
+};
+
+static int cmd_version(int argc, char **argv)
+{
+	struct jw w;
+
+	(void)argc;
+	(void)argv;
+	if (!ui.json) {
+		printf("xstate %s\n", XSTATE_VERSION);
+		return UI_OK;
+	}
+	jw_begin(&w, stdout, ui.pretty);
+	jw_object(&w, NULL);
+	jw_string(&w, "schema", "xstate.version/1");
+	jw_string(&w, "version", XSTATE_VERSION);
+	jw_end(&w);
+	jw_finish(&w);
+	return UI_OK;
+}
+
+int main(int argc, char **argv)
+{
+	opt_scan_common(argc, argv);
+	return ui_flush(opt_dispatch(&usage, verbs, argc, argv));
+}
