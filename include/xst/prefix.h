@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program that needs the engine in two worlds compiles switch.c and bringup.c once per world,
+ * each time with -DXST_PREFIX=something_: the functions then have that prefix instead of xst_.
+ * Callers of that copy are compiled with the same define.
+ */
+#ifndef XST_PREFIX_H
+#define XST_PREFIX_H
+
+#ifdef XST_PREFIX
+#define XST_PASTE2(a, b)          a##b
+#define XST_PASTE(a, b)           XST_PASTE2(a, b)
+#define xst_system_init           XST_PASTE(XST_PREFIX, system_init)
+#define xst_cpu_init              XST_PASTE(XST_PREFIX, cpu_init)
+#define xst_cpu_online            XST_PASTE(XST_PREFIX, cpu_online)
+#define xst_cpu_offline           XST_PASTE(XST_PREFIX, cpu_offline)
+#define xst_ctx_init              XST_PASTE(XST_PREFIX, ctx_init)
+#define xst_switch                XST_PASTE(XST_PREFIX, switch)
+#define xst_return_to_user        XST_PASTE(XST_PREFIX, return_to_user)
+#define xst_device_not_available  XST_PASTE(XST_PREFIX, device_not_available)
+#define xst_ctx_flush             XST_PASTE(XST_PREFIX, ctx_flush)
+#define xst_ctx_changed           XST_PASTE(XST_PREFIX, ctx_changed)
+#define xst_ctx_fork              XST_PASTE(XST_PREFIX, ctx_fork)
+#define xst_ctx_exec              XST_PASTE(XST_PREFIX, ctx_exec)
+#define xst_ctx_exit              XST_PASTE(XST_PREFIX, ctx_exit)
+#define xst_cpu_set_policy        XST_PASTE(XST_PREFIX, cpu_set_policy)
+#define xst_cpu_read_counters     XST_PASTE(XST_PREFIX, cpu_read_counters)
+#define xst_cpu_reset_counters    XST_PASTE(XST_PREFIX, cpu_reset_counters)
+#define xst_counters_balanced     XST_PASTE(XST_PREFIX, counters_balanced)
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What one machine enables, decided in one place: XCR0, the switch mask, the layout, the
+ * instruction. Pure data computed from a CPU's description and a wish; every size follows from it.
+ */
+#ifndef XST_SYSTEM_H
+#define XST_SYSTEM_H
+
+#include <xst/layout.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The save/restore family, oldest first: a later one does all that an earlier one does. */
+enum xst_insn {
+	XST_INSN_FNSAVE,   /* FNSAVE / FRSTOR; the save destroys the registers */
+	XST_INSN_FXSAVE,   /* FXSAVE / FXRSTOR */
+	XST_INSN_XSAVE,    /* XSAVE / XRSTOR */
+	XST_INSN_XSAVEOPT, /* XSAVEOPT / XRSTOR */
+	XST_INSN_XSAVEC,   /* XSAVEC / XRSTOR */
+	XST_INSN_XSAVES,   /* XSAVES / XRSTORS */
+};
+
+/* Wishes: a mask of components, or everything a user task may have. */
+#define XST_WANT_ALL_USER (~0ULL)
+
+/* Why a newer instruction is not used (a bit each); see xst_system.avoided. */
+enum xst_avoid {
+	XST_AVOID_ERRATUM_1386 = 1u << 0, /* XSAVES loses XMM registers: AMD erratum 1386 */
+	XST_AVOID_SUMS = 1u << 1,         /* CPUID's compacted size is not what the format needs */
+	XST_AVOID_SELFTEST = 1u << 2,     /* the compacted forms put a component elsewhere */
+	XST_AVOID_WORLD = 1u << 3,        /* this world cannot execute it (user mode: XSAVES) */
+};
+
+/* What Linux gives a new task: key 0 free, all others without access. */
+#define XST_PKRU_DEFAULT 0x55555554u
+
+struct xst_system {
+	struct xst_caps caps;
+	enum xst_insn insn;
+	uint32_t avoided;  /* enum xst_avoid */
+	uint64_t xcr0;     /* what XCR0 shall hold; 0 without XSAVE */
+	uint64_t xss;      /* what IA32_XSS shall hold */
+	uint64_t mask;     /* RFBM of every switch: guarded by CR0.TS, so any policy may use it */
+	bool pkru;         /* protection keys are on: PKRU is switched by WRPKRU */
+	bool leaky_cpu;    /* state behind CR0.TS can be read speculatively here */
+	uint32_t init_pkru;
+	uint32_t ctx_bytes; /* what a task's area must hold at least */
+	struct xst_layout layout; /* of @mask; for FXSAVE and FNSAVE only bytes counts */
+};
+
+/**
+ * xst_system_compute() - decide what a machine enables.
+ * @caps:  its CPU.
+ * @want:  components wanted; those that the CPU lacks, or that break a rule without another one,
+ *         are left out. Dynamic components (AMX) and those that CR0.TS does not guard are not part
+ *         of the switch mask; PKRU is switched apart.
+ * @avoid: enum xst_avoid: instructions known not to work here.
+ * @sys:   out; overwritten whole.
+ * @diag:  out, optional.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without an FPU; errors of xst_layout_compute().
+ */
+int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
+		       struct xst_system *sys, struct xst_diag *diag);
+
+/**
+ * xst_insn_name() - the save instruction's mnemonic in lower case.
+ *
+ * Context: any ring; never faults.
+ */
+const char *xst_insn_name(enum xst_insn insn);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

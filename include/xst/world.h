@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A world is what the engine runs on: ring 0 of a real (or emulated) CPU, user mode, or the software
+ * CPU in model/. It is one header with the functions below, static inline, chosen at compile time
+ * with -DXST_WORLD='"that.h"'; the default is ring 0.
+ *
+ *   XST_WORLD_HAS_TS, XST_WORLD_HAS_XSAVES      0 or 1
+ *   xst_w_this()                                the CPU we are on, before there is a struct xst_cpu
+ *   xst_w_caps(world, caps)                     read this CPU
+ *   xst_w_enable(world, sys, diag)              set CR0, CR4, XCR0, IA32_XSS as sys says; status
+ *   xst_w_sums(world, standard, compacted)      what CPUID now sums up for XCR0 and IA32_XSS
+ *   xst_w_clts(world), xst_w_stts(world)
+ *   xst_w_rdpkru(world), xst_w_wrpkru(world, v)
+ *   xst_w_save(world, insn, area, mask)         one instruction
+ *   xst_w_load(world, insn, area, mask)         one instruction; 0 or the vector it faulted with
+ *
+ * @world is struct xst_cpu's member of that name; only software CPUs need it.
+ */
+#ifndef XST_WORLD_H
+#define XST_WORLD_H
+
+#include <xst/system.h>
+
+#ifdef XST_WORLD
+#include XST_WORLD
+#else
+#include <xst/world_ring0.h>
+#endif
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The world of ring 0: every function is the instruction. See world.h for the contract.
+ */
+#ifndef XST_WORLD_RING0_H
+#define XST_WORLD_RING0_H
+
+#include <xst/insn.h>
+#include <xst/system.h>
+
+#define XST_WORLD_HAS_TS     1
+#define XST_WORLD_HAS_XSAVES 1
+
+static inline void *xst_w_this(void)
+{
+	return (void *)0;
+}
+
+static inline int xst_w_caps(void *world, struct xst_caps *caps)
+{
+	(void)world;
+	return xst_caps_native(caps);
+}
+
+/* CR0: MP so that WAIT traps under TS, NE so that x87 exceptions are #MF; EM and TS off.
+ * Ref: SDM vol. 3, "Control Registers"; "Configuring the x87 FPU Environment" */
+static inline int xst_w_enable(void *world, const struct xst_system *sys, struct xst_diag *diag)
+{
+	const struct xst_caps *caps = &sys->caps;
+	unsigned long cr4 = 0;
+
+	(void)world;
+	(void)diag;
+	xst_write_cr0((xst_read_cr0() & ~(XST_CR0_EM | XST_CR0_TS)) | XST_CR0_MP | XST_CR0_NE);
+	if (caps->fxsr)
+		cr4 |= XST_CR4_OSFXSR | (caps->sse ? XST_CR4_OSXMMEXCPT : 0);
+	if (sys->insn >= XST_INSN_XSAVE)
+		cr4 |= XST_CR4_OSXSAVE;
+	if (sys->pkru)
+		cr4 |= XST_CR4_PKE;
+	/* CPUs without any of these may have no CR4 at all. */
+	if (cr4)
+		xst_write_cr4(xst_read_cr4() | cr4);
+	if (sys->insn >= XST_INSN_XSAVE)
+		xst_xsetbv(0, sys->xcr0);
+	if (caps->xsaves)
+		xst_wrmsr(XST_MSR_XSS, sys->xss);
+	return XST_OK;
+}
+
+static inline void xst_w_sums(void *world, uint32_t *standard, uint32_t *compacted)
+{
+	uint32_t a, c, d;
+
+	(void)world;
+	xst_cpuid(0xd, 0, &a, standard, &c, &d);
+	xst_cpuid(0xd, 1, &a, compacted, &c, &d);
+}
+
+static inline void xst_w_clts(void *world)
+{
+	(void)world;
+	xst_clts();
+}
+
+static inline void xst_w_stts(void *world)
+{
+	(void)world;
+	xst_write_cr0(xst_read_cr0() | XST_CR0_TS);
+}
+
+static inline uint32_t xst_w_rdpkru(void *world)
+{
+	(void)world;
+	return xst_rdpkru();
+}
+
+static inline void xst_w_wrpkru(void *world, uint32_t pkru)
+{
+	(void)world;
+	xst_wrpkru(pkru);
+}
+
+static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
+{
+	(void)world;
+	switch (insn) {
+	case XST_INSN_XSAVES:
+		xst_xsaves(area, mask);
+		break;
+	case XST_INSN_XSAVEC:
+		xst_xsavec(area, mask);
+		break;
+	case XST_INSN_XSAVEOPT:
+		xst_xsaveopt(area, mask);
+		break;
+	case XST_INSN_XSAVE:
+		xst_xsave(area, mask);
+		break;
+	case XST_INSN_FXSAVE:
+		xst_fxsave(area);
+		break;
+	default:
+		xst_fnsave(area);
+		break;
+	}
+}
+
+static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+{
+	(void)world;
+	switch (insn) {
+	case XST_INSN_XSAVES:
+		return xst_xrstors_try(area, mask);
+	case XST_INSN_XSAVEC:
+	case XST_INSN_XSAVEOPT:
+	case XST_INSN_XSAVE:
+		return xst_xrstor_try(area, mask);
+	case XST_INSN_FXSAVE:
+		return xst_fxrstor_try(area);
+	default:
+		return xst_frstor_try(area);
+	}
+}
+
+#endif
