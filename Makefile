@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The front door: everything a newcomer types. Meson and Ninja do the work; this
+# finds out what the machine lacks, and brings it (scripts/need.sh), first.
+
+BUILD = build
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := all
+.PHONY: all run test test-full bochs install clean help
+
+all: ## build everything; the command is build/xstate
+	@scripts/need.sh build
+	@scripts/build.sh $(BUILD)
+
+run: ## boot the lab and compare the switching policies (about a minute)
+	@scripts/need.sh build -- lab
+	@scripts/bochs.sh || true
+	@scripts/build.sh $(BUILD)
+	@$(BUILD)/xstate lab run
+
+test: ## all tests but the long ones (under ten minutes on two cores)
+	@scripts/need.sh build test -- lab
+	@scripts/bochs.sh || true
+	@scripts/test.sh quick
+
+test-full: ## all tests
+	@scripts/need.sh build test -- lab
+	@scripts/bochs.sh || true
+	@scripts/test.sh full
+
+bochs: ## bring a Bochs of at least 3.1 into a private folder
+	@scripts/need.sh -- lab
+	@scripts/bochs.sh
+
+install: all ## install below PREFIX (/usr/local); DESTDIR is obeyed
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) >/dev/null
+	@meson install -C $(BUILD) --quiet
+	@echo "installed below $(DESTDIR)$(PREFIX)"
+
+clean: ## remove everything that was built
+	rm -rf build build-*
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
