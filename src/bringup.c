@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Bring a machine and its CPUs up; test the save form before any task depends on it. */
 #include <xst/bringup.h>
-#include <xst/world.h>
 
-#include "engine.h"
+#include "registers.h"
 
 /* The self-test covers x87, SSE and AVX: the compacted forms that are known to be broken misplace
  * the first component behind the header, whichever it is. */
@@ -27,7 +26,7 @@ static int test_form(void *world, const struct xst_system *sys, struct xst_diag 
 	if (sys->insn < XST_INSN_XSAVE || (sys->mask & TEST_MASK) != TEST_MASK ||
 	    sys->caps.comp[XST_COMP_AVX].offset != XST_EXT_OFFSET || place != XST_EXT_OFFSET)
 		return XST_OK;
-	xst_engine_fresh(XST_INSN_XSAVE, TEST_MASK, src, TEST_BYTES);
+	xst_fresh_image(XST_INSN_XSAVE, TEST_MASK, src, TEST_BYTES);
 	src[XST_HEADER_OFFSET] = (uint8_t)TEST_MASK;
 	for (i = 0; i < 256; i++) {
 		src[160 + i] = pattern(i + 7);
@@ -52,12 +51,10 @@ static int test_form(void *world, const struct xst_system *sys, struct xst_diag 
 }
 
 /* All registers to INIT, by a restore: FNINIT would leave the x87 registers' contents. */
-static int clear_registers(void *world, const struct xst_system *sys, struct xst_diag *diag)
+static int load_fresh(void *world, const struct xst_system *sys, struct xst_diag *diag)
 {
-	XST_AREA(fresh, XST_EXT_OFFSET);
-
-	xst_engine_fresh(sys->insn, sys->mask, fresh, XST_EXT_OFFSET);
-	if (xst_w_load(world, sys->insn, fresh, sys->mask))
+	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask) ||
+	    (sys->apart && xst_w_load(world, sys->insn, sys->fresh_apart, sys->apart)))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0, 0, 1,
 				    "a fresh image faults");
 	return XST_OK;
@@ -99,7 +96,7 @@ static int system_init(void *world, struct xst_system *sys, uint64_t want, struc
 			break;
 		found = judge(world, sys, diag);
 		if (!found)
-			return clear_registers(world, sys, diag);
+			return load_fresh(world, sys, diag);
 		/* Nothing left to avoid: the standard form itself is broken. */
 		if ((avoid & found) == found)
 			return XST_ERR_MISMATCH;
@@ -154,15 +151,18 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	if (!err && judge(cpu->world, sys, diag))
 		err = XST_ERR_MISMATCH;
 	if (!err)
-		err = clear_registers(cpu->world, sys, diag);
+		err = load_fresh(cpu->world, sys, diag);
 	if (err)
 		return err;
-	cpu->cur = NULL;
 	cpu->owner = NULL;
 	cpu->live = false;
+	cpu->dirty = false;
+	cpu->init = true;
+	cpu->apart_live = false;
+	cpu->ready = false;
 	cpu->ts = false;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	cpu->pkru = sys->init_pkru;
+	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);
 	return XST_OK;
@@ -180,13 +180,22 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 	cpu->id = id;
 	cpu->mask = sys->mask;
 	cpu->insn = (uint8_t)sys->insn;
-	cpu->has_pkru = sys->pkru;
-	cpu->policy = *xst_policy_by_name("deferred");
+	cpu->extras = (uint8_t)((sys->pkru ? EXTRA_PKRU : 0) | (sys->apart ? EXTRA_APART : 0) |
+				(sys->fip_leak ? EXTRA_FIP : 0));
+	cpu->policy = *xst_policy_by_name("auto");
+	if (sys->xgetbv1)
+		cpu->extras |= EXTRA_SKIP_INIT;
 	return xst_cpu_online(cpu, NULL);
 }
 
 void xst_cpu_offline(struct xst_cpu *cpu)
 {
-	XST_ASSERT(!cpu->cur && !cpu->live);
+	if (cpu->cur)
+		xst_ctx_flush(cpu, cpu->cur);
+	evict(cpu);
 	cpu->owner = NULL;
+	cpu->live = false;
+	cpu->init = false;
+	cpu->apart_live = false;
+	cpu->ready = false;
 }

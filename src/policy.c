@@ -10,6 +10,8 @@ static const struct xst_policy named[XST_POLICY_COUNT] = {
 	{"lazy-preload",  XST_SAVE_SWITCH_OUT, XST_LOAD_FIRST_USE, false, 5, false},
 	{"lazy-keep",     XST_SAVE_SWITCH_OUT, XST_LOAD_FIRST_USE, true,  5, false},
 	{"deferred",      XST_SAVE_SWITCH_OUT, XST_LOAD_RETURN,    true,  0, false},
+	{"laziest",       XST_SAVE_DISPLACED,  XST_LOAD_FIRST_USE, true,  0, false},
+	{"auto",          XST_SAVE_SWITCH_OUT, XST_LOAD_RETURN,    true,  0, true},
 };
 
 static bool same(const char *a, const char *b)

@@ -5,83 +5,11 @@
  *   leave()      the running task leaves: save where the policy says so, account the slot
  *   enter()      the next one comes: load now, arm CR0.TS, or leave it to the return to user mode
  *   validate()   the task's registers must be in place now: skip, or load
- *
- * The XST_TWIN_* defines break one of these on purpose; tests build them to see that they are
- * caught. Nothing else defines them.
  */
-#include <xst/switch.h>
-#include <xst/world.h>
-
-#include "engine.h"
+#include "registers.h"
 
 /* After this many blind slots one is entered with TS set, to see whether the task still uses it. */
 #define BLIND_MAX 255u
-
-static inline void clear_ts(struct xst_cpu *cpu)
-{
-	if (cpu->ts) {
-		xst_w_clts(cpu->world);
-		cpu->ts = false;
-	}
-}
-
-static inline void set_ts(struct xst_cpu *cpu)
-{
-	if (!cpu->ts) {
-#ifndef XST_TWIN_NO_TS
-		xst_w_stts(cpu->world);
-#endif
-		cpu->ts = true;
-	}
-}
-
-/* Save the live registers into @ctx. Only FNSAVE leaves them unusable. */
-static inline void save(struct xst_cpu *cpu, struct xst_ctx *ctx)
-{
-	cpu->n.saves++;
-#ifndef XST_TWIN_SKIP_SAVE
-	xst_w_save(cpu->world, cpu->insn, ctx->area, cpu->mask);
-#endif
-	if (cpu->insn == XST_INSN_FNSAVE)
-		cpu->owner = NULL;
-}
-
-static inline bool in_place(const struct xst_cpu *cpu, const struct xst_ctx *ctx)
-{
-#ifdef XST_TWIN_STALE_OWNER
-	return cpu->owner == ctx;
-#else
-	return cpu->owner == ctx && ctx->last_cpu == cpu->id;
-#endif
-}
-
-/* The image was refused: the task gets fresh state, and the caller can see why in ctx->fault. The
- * restore may have changed registers before it faulted, so everything is loaded anew. */
-static __attribute__((noinline, cold)) void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx,
-							 int vector)
-{
-	cpu->n.loads_failed++;
-	ctx->fault = (uint8_t)vector;
-	XST_TRACE(cpu, "load-failed", ctx);
-	xst_engine_fresh((enum xst_insn)cpu->insn, cpu->mask, ctx->area, cpu->sys->layout.bytes);
-	vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
-	XST_ASSERT(!vector);
-}
-
-static inline void load(struct xst_cpu *cpu, struct xst_ctx *ctx)
-{
-	int vector = 0;
-
-	cpu->owner = ctx;
-	ctx->last_cpu = cpu->id;
-#ifndef XST_TWIN_SKIP_RESTORE
-	vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
-#endif
-	if (__builtin_expect(vector, 0))
-		load_failed(cpu, ctx, vector);
-	else
-		cpu->n.loads++;
-}
 
 /* The running task's registers must be in place now. */
 static inline void validate(struct xst_cpu *cpu, struct xst_ctx *ctx)
@@ -92,6 +20,12 @@ static inline void validate(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		cpu->n.loads_skipped_owner++;
 	else
 		load(cpu, ctx);
+	if (cpu->dirty) {
+		/* They were this task's only copy, and are in use again. */
+		cpu->dirty = false;
+		set_home(ctx, XST_NO_CPU);
+	}
+	cpu->init = false;
 	cpu->live = true;
 }
 
@@ -106,12 +40,9 @@ static inline void account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	case XST_SLOT_BLIND:
 		ctx->blind++; /* never beyond BLIND_MAX: enter() makes the next one a probe */
 		break;
-	case XST_SLOT_ARMED:
-	case XST_SLOT_PROBE:
+	default:
 		ctx->use_row = 0;
 		ctx->blind = 0;
-		break;
-	default:
 		break;
 	}
 	cpu->slot = XST_SLOT_UNKNOWN;
@@ -120,12 +51,28 @@ static inline void account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx)
 static inline void leave(struct xst_cpu *cpu, struct xst_ctx *prev)
 {
 	if (cpu->live) {
-		save(cpu, prev);
 		cpu->live = false;
+		if (cpu->policy.save == XST_SAVE_SWITCH_OUT) {
+			save(cpu, prev);
+		} else {
+			cpu->dirty = true;
+			set_home(prev, cpu->id);
+		}
 	}
 	if (cpu->slot != XST_SLOT_UNKNOWN)
 		account_slot(cpu, prev);
-	if (cpu->has_pkru)
+	if (!(cpu->extras & (EXTRA_PKRU | EXTRA_APART)))
+		return;
+	if (cpu->apart_live) {
+		bool ts = cpu->ts;
+
+		clear_ts(cpu);
+		save_apart(cpu, prev);
+		if (ts)
+			set_ts(cpu);
+		cpu->apart_live = false;
+	}
+	if (cpu->extras & EXTRA_PKRU)
 		prev->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
 }
 
@@ -151,19 +98,50 @@ static inline void enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next)
 	}
 }
 
+/* A task without an area: it may run until it touches a register. What is behind TS must not be
+ * another's unless the policy leaks anyway. */
+static void enter_empty(struct xst_cpu *cpu)
+{
+	if (!xst_policy_leaky(&cpu->policy)) {
+		clear_ts(cpu);
+		clear_registers(cpu);
+	}
+	set_ts(cpu);
+}
+
+/* Make user mode enterable for the running task, as the policy wants it. */
+static inline void prepare(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	if ((cpu->extras & EXTRA_APART) && !cpu->apart_live) {
+		load_apart(cpu, ctx->area + cpu->sys->apart_offset);
+		cpu->apart_live = true;
+	}
+	if (!ctx->area)
+		enter_empty(cpu);
+	else if (cpu->live)
+		;
+	else if (cpu->policy.load != XST_LOAD_FIRST_USE)
+		validate(cpu, ctx);
+	else
+		set_ts(cpu);
+	cpu->ready = true;
+}
+
 static inline void enter(struct xst_cpu *cpu, struct xst_ctx *next)
 {
 	/* PKRU at once: the kernel's own accesses to user memory obey it. */
-	if (cpu->has_pkru && cpu->pkru != next->pkru) {
+	if ((cpu->extras & EXTRA_PKRU) && cpu->pkru != next->pkru) {
 #ifndef XST_TWIN_NO_PKRU
 		xst_w_wrpkru(cpu->world, next->pkru);
 #endif
 		cpu->pkru = next->pkru;
 	}
-	if (cpu->policy.load == XST_LOAD_SWITCH_IN)
-		validate(cpu, next);
-	else if (cpu->policy.load == XST_LOAD_FIRST_USE)
+	cpu->ready = false;
+	if (cpu->policy.load == XST_LOAD_RETURN)
+		return;
+	if (cpu->policy.load == XST_LOAD_FIRST_USE && next->area)
 		enter_first_use(cpu, next);
+	prepare(cpu, next);
 }
 
 void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
@@ -180,14 +158,10 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 
 void xst_return_to_user(struct xst_cpu *cpu)
 {
-	if (cpu->live || !cpu->cur)
+	if (cpu->ready || !cpu->cur)
 		return;
-	if (cpu->policy.load == XST_LOAD_FIRST_USE) {
-		set_ts(cpu);
-		return;
-	}
 	XST_TRACE(cpu, "return-to-user", cpu->cur);
-	validate(cpu, cpu->cur);
+	prepare(cpu, cpu->cur);
 }
 
 int xst_device_not_available(struct xst_cpu *cpu)
@@ -195,6 +169,8 @@ int xst_device_not_available(struct xst_cpu *cpu)
 	if (!cpu->ts || !cpu->cur)
 		return XST_ERR_NOT_OURS;
 	XST_TRACE(cpu, "device-not-available", cpu->cur);
+	if (!cpu->cur->area)
+		return XST_ERR_NEED_BYTES;
 	cpu->n.traps++;
 	if (cpu->slot != XST_SLOT_UNKNOWN)
 		cpu->slot = XST_SLOT_USED;
@@ -204,7 +180,12 @@ int xst_device_not_available(struct xst_cpu *cpu)
 
 static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
 {
-	xst_engine_fresh(sys->insn, sys->mask, ctx->area, sys->layout.bytes);
+	if (ctx->area) {
+		xst_fresh_image(sys->insn, sys->mask, ctx->area, sys->layout.bytes);
+		if (sys->apart)
+			xst_fresh_image(sys->insn, sys->apart, ctx->area + sys->apart_offset,
+					sys->apart_layout.bytes);
+	}
 	ctx->last_cpu = XST_NO_CPU;
 	ctx->pkru = sys->init_pkru;
 	ctx->use_row = 0;
@@ -213,45 +194,99 @@ static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
 	ctx->reserved = 0;
 }
 
-int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, size_t bytes)
+static int check_area(const struct xst_system *sys, const void *area, size_t bytes)
 {
 	if (bytes < sys->ctx_bytes)
 		return XST_ERR_NEED_BYTES;
-	if ((uintptr_t)area % XST_AREA_ALIGN)
-		return XST_ERR_ALIGN;
+	return (uintptr_t)area % XST_AREA_ALIGN ? XST_ERR_ALIGN : XST_OK;
+}
+
+int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, size_t bytes)
+{
+	int err;
+
+	if (!area && !bytes)
+		/* Nothing would trap on the first use of what TS does not guard. */
+		err = XST_WORLD_HAS_TS && !sys->apart ? XST_OK : XST_ERR_UNSUPPORTED;
+	else
+		err = check_area(sys, area, bytes);
+	if (err)
+		return err;
 	ctx->area = area;
+	set_home(ctx, XST_NO_CPU);
 	fresh(sys, ctx);
+	return XST_OK;
+}
+
+int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t bytes)
+{
+	int err = check_area(cpu->sys, area, bytes);
+	const uint32_t pkru = ctx->pkru;
+
+	if (err)
+		return err;
+	if (ctx->area)
+		return XST_ERR_INVALID;
+	ctx->area = area;
+	fresh(cpu->sys, ctx);
+	ctx->pkru = pkru;
+	if (ctx != cpu->cur)
+		return XST_OK;
+	cpu->n.first_uses++;
+	/* Under a first-use policy this slot is one that used the registers. */
+	if (cpu->policy.load == XST_LOAD_FIRST_USE)
+		cpu->slot = XST_SLOT_USED;
+	validate(cpu, ctx);
+	cpu->ready = false;
 	return XST_OK;
 }
 
 void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	if (ctx != cpu->cur)
+	if (!ctx->area)
 		return;
+	if (ctx != cpu->cur) {
+		settle(cpu, ctx);
+		return;
+	}
 	XST_TRACE(cpu, "flush", ctx);
-	if (cpu->has_pkru)
+	if (cpu->extras & EXTRA_PKRU)
 		ctx->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
-	if (!cpu->live)
-		return;
-	save(cpu, ctx);
-	if (!cpu->owner)
-		cpu->live = false; /* FNSAVE: loaded again when needed, as after an edit */
-	if (!cpu->live && cpu->policy.load == XST_LOAD_FIRST_USE)
-		set_ts(cpu);
+	if (cpu->apart_live) {
+		bool ts = cpu->ts;
+
+		clear_ts(cpu);
+		save_apart(cpu, ctx);
+		if (ts)
+			set_ts(cpu);
+	}
+	if (cpu->live) {
+		save(cpu, ctx);
+		cpu->init = false; /* still the task's, who may write them */
+		if (cpu->insn == XST_INSN_FNSAVE) {
+			cpu->live = false;
+			cpu->ready = false;
+		}
+	} else if (xst_ctx_home(ctx) != XST_NO_CPU) {
+		settle(cpu, ctx);
+	}
 }
 
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	ctx->last_cpu = XST_NO_CPU;
-	if (cpu->owner == ctx)
+	if (cpu->owner == ctx) {
 		cpu->owner = NULL;
+		cpu->dirty = false;
+	}
+	set_home(ctx, XST_NO_CPU);
 	if (ctx != cpu->cur)
 		return;
 	XST_TRACE(cpu, "changed", ctx);
 	cpu->live = false;
-	if (cpu->policy.load == XST_LOAD_FIRST_USE)
-		set_ts(cpu);
-	if (cpu->has_pkru && cpu->pkru != ctx->pkru) {
+	cpu->apart_live = false;
+	cpu->ready = false;
+	if ((cpu->extras & EXTRA_PKRU) && cpu->pkru != ctx->pkru) {
 		xst_w_wrpkru(cpu->world, ctx->pkru);
 		cpu->pkru = ctx->pkru;
 	}
@@ -261,19 +296,40 @@ void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *c
 {
 	XST_TRACE(cpu, "fork", child);
 	xst_ctx_flush(cpu, parent);
-	__builtin_memcpy(child->area, parent->area, cpu->sys->layout.bytes);
+	if (parent != cpu->cur || !(cpu->extras & EXTRA_PKRU))
+		child->pkru = parent->pkru;
+	else
+		child->pkru = parent->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
+	XST_ASSERT(child->area || !parent->area);
+	if (parent->area)
+		__builtin_memcpy(child->area, parent->area, cpu->sys->ctx_bytes);
 	child->last_cpu = XST_NO_CPU;
-	child->pkru = parent->pkru;
 	child->use_row = 0;
 	child->blind = 0;
 	child->fault = 0;
 }
 
+/* Where are @ctx's registers, if not in its area? They are not wanted any more. */
+static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	const uint32_t home = xst_ctx_home(ctx);
+
+	if (home != XST_NO_CPU && home != cpu->id)
+		XST_FETCH(cpu, home, ctx);
+	if (cpu->owner == ctx) {
+		cpu->owner = NULL;
+		cpu->dirty = false;
+	}
+	set_home(ctx, XST_NO_CPU);
+	ctx->last_cpu = XST_NO_CPU;
+}
+
 void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	XST_TRACE(cpu, "exec", ctx);
+	drop(cpu, ctx);
 	fresh(cpu->sys, ctx);
-	if (ctx == cpu->cur && cpu->has_pkru)
+	if (ctx == cpu->cur && (cpu->extras & EXTRA_PKRU))
 		cpu->pkru = xst_w_rdpkru(cpu->world);
 	xst_ctx_changed(cpu, ctx);
 }
@@ -281,16 +337,28 @@ void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	XST_TRACE(cpu, "exit", ctx);
-	ctx->last_cpu = XST_NO_CPU;
-	if (cpu->owner == ctx)
-		cpu->owner = NULL;
+	drop(cpu, ctx);
 	if (ctx != cpu->cur)
 		return;
 	cpu->live = false;
+	cpu->apart_live = false;
+	cpu->ready = false;
 	cpu->cur = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	if (cpu->has_pkru)
+	if (cpu->extras & EXTRA_PKRU)
 		cpu->pkru = xst_w_rdpkru(cpu->world);
+}
+
+void xst_cpu_evict(struct xst_cpu *cpu)
+{
+	XST_TRACE(cpu, "evict", cpu->owner);
+	evict(cpu);
+}
+
+void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	XST_TRACE(cpu, "migrate", ctx);
+	settle(cpu, ctx);
 }
 
 static int check_policy(const struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
@@ -300,12 +368,12 @@ static int check_policy(const struct xst_cpu *cpu, const struct xst_policy *poli
 
 	if (err)
 		return err;
-	if (policy->save == XST_SAVE_DISPLACED || policy->skip_init)
-		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0, 0, 1,
-				    "this engine has no save=displaced and no skip-init");
 	if (policy->load == XST_LOAD_FIRST_USE && !XST_WORLD_HAS_TS)
 		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0, 1, 0,
 				    "this world has no CR0.TS");
+	if (policy->save == XST_SAVE_DISPLACED && !XST_HAS_FETCH && !(flags & XST_BOUND))
+		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0, 1, 0,
+				    "save=displaced needs XST_FETCH() or tasks that are bound");
 	if (xst_policy_leaky(policy) && cpu->sys->leaky_cpu && !(flags & XST_FORCE))
 		return xst_diag_set(diag, XST_ERR_LEAKY, XST_DIAG_NO_COMPONENT, 0, 0, 1,
 				    "state behind CR0.TS can be read speculatively on this CPU");
@@ -320,34 +388,20 @@ int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, uns
 	if (err)
 		return err;
 	XST_TRACE(cpu, policy->name, cpu->cur);
+	/* Only displacing policies may leave a task's truth in the registers. */
+	if (policy->save != XST_SAVE_DISPLACED)
+		evict(cpu);
 	cpu->policy = *policy;
-	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->extras &= (uint8_t)~EXTRA_SKIP_INIT;
+	if (policy->skip_init && cpu->sys->xgetbv1)
+		cpu->extras |= EXTRA_SKIP_INIT;
 	/* Registers that are in place stay so; the others wait for their first use or for the return
 	 * to user mode, whichever the new policy watches. */
-	if (policy->load == XST_LOAD_FIRST_USE && cpu->cur && !cpu->live)
-		set_ts(cpu);
-	else
+	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->ready = false;
+	if (policy->load != XST_LOAD_FIRST_USE)
 		clear_ts(cpu);
 	cpu->n.flips++;
 	cpu->epoch++;
 	return XST_OK;
-}
-
-void xst_cpu_read_counters(const struct xst_cpu *cpu, struct xst_reading *reading)
-{
-	reading->n = cpu->n;
-	reading->bytes_nominal = cpu->n.saves * cpu->sys->layout.bytes;
-	reading->epoch = cpu->epoch;
-}
-
-void xst_cpu_reset_counters(struct xst_cpu *cpu)
-{
-	__builtin_memset(&cpu->n, 0, sizeof(cpu->n));
-}
-
-bool xst_counters_balanced(const struct xst_counters *n)
-{
-	return n->validations == n->loads + n->loads_skipped_owner + n->loads_elided_init +
-					 n->loads_failed &&
-	       n->preloads <= n->loads + n->loads_failed && n->traps <= n->validations;
 }

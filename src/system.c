@@ -33,6 +33,66 @@ static enum xst_insn choose(const struct xst_caps *caps, uint32_t *avoid)
 	return caps->xsaveopt ? XST_INSN_XSAVEOPT : XST_INSN_XSAVE;
 }
 
+void xst_fresh_image(enum xst_insn insn, uint64_t mask, uint8_t *area, uint32_t bytes)
+{
+	const uint16_t fcw = 0x037f;
+	const uint32_t mxcsr = 0x1f80;
+	const uint64_t xcomp_bv = XST_XCOMP_COMPACT | mask;
+
+	__builtin_memset(area, 0, bytes);
+	__builtin_memcpy(area, &fcw, sizeof(fcw));
+	if (insn == XST_INSN_FNSAVE) {
+		/* Tag word: all empty, in the 32-bit protected-mode format. */
+		area[8] = area[9] = 0xff;
+		return;
+	}
+	/* The standard form loads MXCSR whatever XSTATE_BV says: zero would unmask everything. */
+	__builtin_memcpy(area + 24, &mxcsr, sizeof(mxcsr));
+	if (insn >= XST_INSN_XSAVEC)
+		__builtin_memcpy(area + XST_HEADER_OFFSET + 8, &xcomp_bv, sizeof(xcomp_bv));
+}
+
+/* What CR0.TS does not guard, but for PKRU. LWP is not ours: the CPUs that had it lost it. */
+static uint64_t apart_mask(const struct xst_caps *caps, uint64_t want, enum xst_insn insn,
+			   uint64_t user)
+{
+	const uint64_t not_ours = XST_MASK_TS_GUARDED | XST_MASK_PKRU | XST_MASK_LWP;
+	uint64_t mask = legal_subset(user | (want & caps->xcr0 & XST_MASK_USER & ~not_ours),
+				     caps->xcr0) & ~user;
+
+	if (insn == XST_INSN_XSAVES)
+		mask |= want & caps->xss & XST_MASK_CET_U;
+	return mask;
+}
+
+static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_system *sys,
+			 struct xst_diag *diag)
+{
+	enum xst_format format = sys->insn >= XST_INSN_XSAVEC ? XST_COMPACTED : XST_STANDARD;
+	uint64_t mask = want & caps->xcr0 & XST_MASK_TS_GUARDED & ~XST_MASK_AMX;
+	int err;
+
+	sys->mask = legal_subset(mask | XST_MASK_X87, caps->xcr0);
+	sys->apart = apart_mask(caps, want, sys->insn, sys->mask);
+	sys->pkru = (want & caps->xcr0 & XST_MASK_PKRU) && caps->pku;
+	sys->xcr0 = sys->mask | (sys->apart & XST_MASK_USER) | (sys->pkru ? XST_MASK_PKRU : 0);
+	sys->xss = sys->apart & XST_MASK_SUPER;
+	sys->xgetbv1 = caps->xgetbv1;
+	err = xst_layout_compute(caps, sys->mask, format, &sys->layout, diag);
+	if (err)
+		return err;
+	sys->ctx_bytes = sys->layout.bytes;
+	if (!sys->apart)
+		return XST_OK;
+	err = xst_layout_compute(caps, sys->apart, format, &sys->apart_layout, diag);
+	if (err)
+		return err;
+	sys->apart_offset = (sys->layout.bytes + XST_AREA_ALIGN - 1) & ~(XST_AREA_ALIGN - 1);
+	sys->ctx_bytes = sys->apart_offset + sys->apart_layout.bytes;
+	xst_fresh_image(sys->insn, sys->apart, sys->fresh_apart, sizeof(sys->fresh_apart));
+	return XST_OK;
+}
+
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
 		       struct xst_system *sys, struct xst_diag *diag)
 {
@@ -47,24 +107,19 @@ int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoi
 	sys->init_pkru = XST_PKRU_DEFAULT;
 	sys->mask = XST_MASK_X87 | (caps->fxsr && caps->sse ? XST_MASK_SSE : 0);
 
-	if (sys->insn <= XST_INSN_FXSAVE) {
+	sys->fip_leak = caps->fip_leak && sys->insn != XST_INSN_FNSAVE;
+	if (sys->insn >= XST_INSN_XSAVE) {
+		int err = compute_xsave(caps, want, sys, diag);
+
+		if (err)
+			return err;
+	} else {
 		sys->layout.mask = sys->mask;
 		sys->layout.bytes =
 			sys->insn == XST_INSN_FXSAVE ? XST_LEGACY_BYTES : FNSAVE_BYTES;
-	} else {
-		enum xst_format format =
-			sys->insn >= XST_INSN_XSAVEC ? XST_COMPACTED : XST_STANDARD;
-		uint64_t mask = want & caps->xcr0 & XST_MASK_TS_GUARDED & ~XST_MASK_AMX;
-		int err;
-
-		sys->mask = legal_subset(mask | XST_MASK_X87, caps->xcr0);
-		sys->pkru = (want & caps->xcr0 & XST_MASK_PKRU) && caps->pku;
-		sys->xcr0 = sys->mask | (sys->pkru ? XST_MASK_PKRU : 0);
-		err = xst_layout_compute(caps, sys->mask, format, &sys->layout, diag);
-		if (err)
-			return err;
+		sys->ctx_bytes = sys->layout.bytes;
 	}
-	sys->ctx_bytes = sys->layout.bytes;
+	xst_fresh_image(sys->insn, sys->mask, sys->fresh, sizeof(sys->fresh));
 	return XST_OK;
 }
 

@@ -32,7 +32,7 @@ int xst_system_init(struct xst_system *sys, uint64_t want);
  * @cpu: out; zeroed and filled. Its member world is kept: a software world sets it before.
  * @id:  any number that no other CPU has, but XST_NO_CPU.
  *
- * The policy is "deferred" until xst_cpu_set_policy().
+ * The policy is "auto" until xst_cpu_set_policy().
  *
  * Context: ring 0 on that CPU, interrupts off.
  * Return:  as xst_cpu_online(); XST_ERR_INVALID for a bad @id.
@@ -42,18 +42,21 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 /**
  * xst_cpu_online() - the CPU comes (back) up: after xst_cpu_offline(), a resume or a reset.
  *
- * Enables the features, tests the save form, sets all registers to INIT. Counters and policy stay.
+ * Enables the features, tests the save form, sets all registers to INIT. Counters and policy stay; a
+ * task that was running (suspend) goes on and is loaded when it returns to user mode.
  *
- * Context: ring 0 on that CPU, interrupts off, no task running on it.
+ * Context: ring 0 on that CPU, interrupts off.
  * Return:  XST_OK; XST_ERR_MISMATCH when this CPU is not like the first one (hybrid, hotplug), @diag
  *          names the component.
  */
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag);
 
 /**
- * xst_cpu_offline() - the CPU goes down: its registers will be lost.
+ * xst_cpu_offline() - the CPU goes down or to sleep: its registers will be lost.
  *
- * Context: ring 0 on that CPU, interrupts off, no task running on it.
+ * What only they hold is saved, the running task's registers too.
+ *
+ * Context: ring 0 on that CPU, interrupts off.
  */
 void xst_cpu_offline(struct xst_cpu *cpu);
 

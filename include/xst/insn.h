@@ -193,6 +193,19 @@ static inline void xst_stmxcsr(uint32_t *v)
 	__asm__ volatile("stmxcsr %0" : "=m"(*v));
 }
 
+/*
+ * Put the kernel's own values into FOP, FIP and FDP: AMD and Hygon CPUs without RstrFpErrPtrs do not
+ * load them when no exception is pending, so the task before would show. Clears pending exceptions
+ * first (they would be reported here) and frees a register for the load.
+ * Ref: AMD64 APM vol. 2, "FXSAVE and FXRSTOR Instructions"
+ */
+static inline void xst_scrub_fip(void)
+{
+	static const uint32_t one = 1;
+
+	__asm__ volatile("fnclex\n\temms\n\tfildl %0" : : "m"(one) : "memory");
+}
+
 /* FNSAVE writes 108 bytes (32-bit protected format) and then does FNINIT. */
 static inline void xst_fnsave(void *area)
 {

@@ -38,11 +38,15 @@ struct xst_policy {
 	 * blind slots one slot is entered with TS set as a probe; an unused probe resets the count.
 	 */
 	uint8_t preload_after;
-	bool skip_init; /* elide a save or load whose result is known to be INIT (XGETBV(1)) */
+	/*
+	 * Elide a save or load whose result is known to be INIT. Takes effect where the CPU has
+	 * XGETBV with ECX = 1 and an XSAVE form is in use; elsewhere nothing is elided.
+	 */
+	bool skip_init;
 };
 
 /* How many named policies there are; xst_policy_at() takes 0 .. XST_POLICY_COUNT - 1. */
-#define XST_POLICY_COUNT 6u
+#define XST_POLICY_COUNT 8u
 
 /**
  * xst_policy_at() - the named policies in the order of the documentation.

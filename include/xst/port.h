@@ -17,6 +17,14 @@
  *                      Record the pair in your exception table so that #GP, #PF or #NM at @fault
  *                      continues at @resume with the vector number in (E)CX. Default: nothing, and
  *                      a restore then never reports a fault; it faults.
+ *
+ *   XST_FETCH(cpu, home, ctx)
+ *                      @ctx's newest state is in the registers of the CPU with the number @home
+ *                      (policies with save=displaced): make that CPU call xst_cpu_evict() - an
+ *                      inter-processor interrupt - and return when it has. The caller has interrupts
+ *                      off, so while waiting serve such requests of other CPUs, or two CPUs that
+ *                      fetch from each other wait for ever. Default: none, and save=displaced is
+ *                      then refused unless the caller promises to bind tasks (XST_BOUND).
  */
 #ifndef XST_PORT_H
 #define XST_PORT_H
@@ -30,6 +38,12 @@
 #endif
 #ifndef XST_TRACE
 #define XST_TRACE(cpu, event, ctx) ((void)0)
+#endif
+#ifdef XST_FETCH
+#define XST_HAS_FETCH 1
+#else
+#define XST_HAS_FETCH 0
+#define XST_FETCH(cpu, home, ctx) ((void)0)
 #endif
 #ifndef XST_ASM_FIXUP
 #define XST_ASM_FIXUP(fault, resume) ""

@@ -15,6 +15,9 @@
 #define xst_cpu_online            XST_PASTE(XST_PREFIX, cpu_online)
 #define xst_cpu_offline           XST_PASTE(XST_PREFIX, cpu_offline)
 #define xst_ctx_init              XST_PASTE(XST_PREFIX, ctx_init)
+#define xst_ctx_attach            XST_PASTE(XST_PREFIX, ctx_attach)
+#define xst_ctx_migrate           XST_PASTE(XST_PREFIX, ctx_migrate)
+#define xst_cpu_evict             XST_PASTE(XST_PREFIX, cpu_evict)
 #define xst_switch                XST_PASTE(XST_PREFIX, switch)
 #define xst_return_to_user        XST_PASTE(XST_PREFIX, return_to_user)
 #define xst_device_not_available  XST_PASTE(XST_PREFIX, device_not_available)
@@ -24,9 +27,6 @@
 #define xst_ctx_exec              XST_PASTE(XST_PREFIX, ctx_exec)
 #define xst_ctx_exit              XST_PASTE(XST_PREFIX, ctx_exit)
 #define xst_cpu_set_policy        XST_PASTE(XST_PREFIX, cpu_set_policy)
-#define xst_cpu_read_counters     XST_PASTE(XST_PREFIX, cpu_read_counters)
-#define xst_cpu_reset_counters    XST_PASTE(XST_PREFIX, cpu_reset_counters)
-#define xst_counters_balanced     XST_PASTE(XST_PREFIX, counters_balanced)
 #endif
 
 #endif

@@ -5,15 +5,19 @@
  * Who owns the registers, and where the truth is:
  *
  *   cpu->live            cur's registers are in place and may be newer than its area; TS is clear.
- *   !live, owner == C    the registers are a copy of C's area, unless C ran elsewhere since
+ *   cpu->dirty           the registers are the only copy of owner, who does not run here now
+ *                        (save=displaced); owner->home is this CPU.
+ *   neither, owner == C  the registers are a copy of C's area, unless C ran elsewhere since
  *                        (C->last_cpu != cpu->id) or its area was edited (last_cpu = none).
  *   owner == NULL        the registers are nobody's.
+ *   cpu->init            the registers are known to be INIT.
  *
- * A task that is not running has its truth in its area, always. Only cpu->owner's *address* is ever
- * looked at, so an exited task's memory may be reused at once (xst_ctx_init() forgets last_cpu).
+ * A task that is not running has its truth in its area, unless its home says where it is. Only the
+ * *address* of owner is looked at unless dirty, so an exited task's memory may be reused at once.
  *
- * Every function below that takes a struct xst_cpu runs on that CPU, in ring 0, with interrupts
- * off, and may not be preempted. None blocks, allocates or fails, except where a status is returned.
+ * Every function below that takes a struct xst_cpu runs on that CPU, in ring 0 (or the world's
+ * equivalent), with interrupts off, and may not be preempted. None blocks, allocates or fails,
+ * except where a status is returned.
  */
 #ifndef XST_SWITCH_H
 #define XST_SWITCH_H
@@ -33,8 +37,9 @@ extern "C" {
 
 /* One task's extended state. Zero is not valid: xst_ctx_init(). */
 struct xst_ctx {
-	uint8_t *area;      /* the caller's memory, 64-byte aligned */
+	uint8_t *area;      /* the caller's memory, 64-byte aligned; NULL until the first use */
 	uint32_t last_cpu;  /* whose registers last held this task, or XST_NO_CPU */
+	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU */
 	uint32_t pkru;      /* valid while the task is not running */
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
@@ -56,6 +61,11 @@ struct xst_counters {
 	uint64_t probes;              /* slots entered with TS set only to see use */
 	uint64_t traps;               /* #NM from TS */
 	uint64_t flips;               /* policy changes */
+	uint64_t clears;              /* restores of INIT for a task that has no area yet */
+	uint64_t first_uses;          /* areas attached on first use */
+	uint64_t apart_saves;         /* the second image: components that TS does not guard */
+	uint64_t apart_loads;
+	uint64_t apart_failed;        /* subset of apart_loads that faulted; the task got INIT */
 };
 
 /* A reading: the counters, what follows from them, and the epoch they belong to. */
@@ -77,15 +87,19 @@ enum xst_slot {
 /* One CPU. */
 struct xst_cpu {
 	struct xst_ctx *cur;   /* running task; NULL: a kernel thread or nothing */
-	struct xst_ctx *owner; /* whose registers these are; only compared, never followed */
+	struct xst_ctx *owner; /* whose registers these are; followed only while dirty */
 	const struct xst_system *sys;
 	void *world;           /* the world's own: a software CPU; unused in ring 0 */
 	uint64_t mask;         /* copies of hot facts of @sys */
 	uint32_t id;
 	uint32_t pkru;         /* what PKRU holds */
-	uint8_t insn;
-	bool has_pkru;
-	bool live;
+	uint8_t insn;          /* enum xst_insn */
+	uint8_t extras;        /* what this machine and policy need beside one save and one load */
+	bool live;             /* see the top of this file */
+	bool dirty;
+	bool init;
+	bool apart_live;       /* cur's second image is in the registers */
+	bool ready;            /* cur may enter user mode as things stand */
 	bool ts;               /* what CR0.TS holds */
 	uint8_t slot;          /* enum xst_slot */
 	struct xst_policy policy;
@@ -95,18 +109,34 @@ struct xst_cpu {
 
 /* Flags of xst_cpu_set_policy(). */
 #define XST_FORCE 1u /* accept a leaky policy on an affected CPU */
+#define XST_BOUND 2u /* the caller keeps tasks on their xst_ctx_home(): no XST_FETCH() needed */
 
 /**
  * xst_ctx_init() - give a task its (fresh) state.
  * @sys:   the machine.
  * @ctx:   out; may be memory of an exited task.
- * @area:  64-byte aligned, owned by the caller for as long as the task lives.
+ * @area:  64-byte aligned, owned by the caller for as long as the task lives. NULL with @bytes 0:
+ *         the task gets its area when it first touches a register, see xst_ctx_attach().
  * @bytes: its size; sys->ctx_bytes or more. Bytes beyond that are not touched.
  *
  * Context: any ring in which @area can be written; any CPU; @ctx must not be running.
- * Return:  XST_OK; XST_ERR_NEED_BYTES when @bytes is below sys->ctx_bytes; XST_ERR_ALIGN.
+ * Return:  XST_OK; XST_ERR_NEED_BYTES when @bytes is below sys->ctx_bytes; XST_ERR_ALIGN;
+ *          XST_ERR_UNSUPPORTED for an area to come in a world without CR0.TS, or on a
+ *          machine that enables components which CR0.TS does not guard.
  */
 int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, size_t bytes);
+
+/**
+ * xst_ctx_attach() - give @ctx the area it was begun without, with fresh state in it.
+ * @ctx: running on this CPU (after xst_device_not_available() said XST_ERR_NEED_BYTES) or nowhere.
+ *
+ * Allocation at first use is one thing, lazy switching another: it goes with every policy.
+ *
+ * Context: ring 0, interrupts off.
+ * Return:  XST_OK; XST_ERR_NEED_BYTES, XST_ERR_ALIGN as xst_ctx_init(); XST_ERR_INVALID when @ctx has
+ *          an area.
+ */
+int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t bytes);
 
 /**
  * xst_switch() - the CPU goes from one task to another.
@@ -131,16 +161,17 @@ void xst_return_to_user(struct xst_cpu *cpu);
  *
  * Context: ring 0, interrupts off. May fault as xst_switch().
  * Return:  XST_OK: the instruction can be restarted; XST_ERR_NOT_OURS: the engine had not armed
- *          CR0.TS, the exception has another reason.
+ *          CR0.TS, the exception has another reason; XST_ERR_NEED_BYTES: the task has no area yet,
+ *          get sys->ctx_bytes bytes, xst_ctx_attach() them and restart the instruction.
  */
 int xst_device_not_available(struct xst_cpu *cpu);
 
 /**
  * xst_ctx_flush() - make the area of the running task current (ptrace, core dump, checkpoint).
  *
- * The registers stay in place. A task that does not run needs no flush.
+ * The registers stay in place. A task that does not run needs it only under save=displaced.
  *
- * Context: ring 0, interrupts off, on the CPU where @ctx runs.
+ * Context: ring 0, interrupts off, on the CPU where @ctx runs, any CPU if it does not run.
  */
 void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx);
 
@@ -155,7 +186,7 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx);
 /**
  * xst_ctx_fork() - @child becomes a copy of @parent.
  * @parent: running on this CPU, or not running.
- * @child:  already has an area (xst_ctx_init()); its contents are replaced.
+ * @child:  has just been begun (xst_ctx_init()), with an area if @parent has one.
  *
  * Saves at most once and loads nothing, but for FNSAVE, which destroys what it saves.
  *
@@ -179,6 +210,34 @@ void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx);
 void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx);
 
 /**
+ * xst_cpu_evict() - write registers that are a task's only copy to its area (save=displaced).
+ *
+ * What XST_FETCH() makes another CPU do. The registers stay a valid copy.
+ *
+ * Context: ring 0, interrupts off; also from an inter-processor interrupt.
+ */
+void xst_cpu_evict(struct xst_cpu *cpu);
+
+/**
+ * xst_ctx_migrate() - @ctx, not running, will be given to another CPU.
+ *
+ * With save=displaced there are three ways to let a task change CPUs, all correct: call this on its
+ * home when it is marked for migration; never migrate it while xst_ctx_home() is a CPU (bind); or do
+ * nothing, and its registers are fetched by XST_FETCH() when they are needed. No effect otherwise.
+ *
+ * Context: ring 0, interrupts off, any CPU.
+ */
+void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx);
+
+/**
+ * xst_ctx_home() - the CPU whose registers hold @ctx's only copy, or XST_NO_CPU.
+ */
+static inline uint32_t xst_ctx_home(const struct xst_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE);
+}
+
+/**
  * xst_cpu_set_policy() - turn the knob on this CPU; other CPUs may have other policies.
  * @cpu:    this CPU; a task may be running, its registers may be in place or not.
  * @policy: copied.
@@ -187,8 +246,9 @@ void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx);
  *
  * Context: ring 0, interrupts off.
  * Return:  XST_OK; XST_ERR_INVALID (xst_policy_check()); XST_ERR_LEAKY when the policy is leaky and
- *          the CPU affected, without XST_FORCE; XST_ERR_UNSUPPORTED when this world or engine cannot
- *          do it. On error nothing changed.
+ *          the CPU affected, without XST_FORCE; XST_ERR_UNSUPPORTED when this world has no CR0.TS
+ *          for a first-use policy, or save=displaced has neither XST_FETCH() nor XST_BOUND. On error
+ *          nothing changed.
  */
 int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
 		       struct xst_diag *diag);

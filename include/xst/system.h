@@ -22,8 +22,9 @@ enum xst_insn {
 	XST_INSN_XSAVES,   /* XSAVES / XRSTORS */
 };
 
-/* Wishes: a mask of components, or everything a user task may have. */
-#define XST_WANT_ALL_USER (~0ULL)
+/* Wishes: a mask of components. All that XCR0 may hold; supervisor components are asked for by
+ * name, XST_WANT_ALL_USER | XST_MASK_CET_U. */
+#define XST_WANT_ALL_USER XST_MASK_USER
 
 /* Why a newer instruction is not used (a bit each); see xst_system.avoided. */
 enum xst_avoid {
@@ -46,18 +47,33 @@ struct xst_system {
 	bool pkru;         /* protection keys are on: PKRU is switched by WRPKRU */
 	bool leaky_cpu;    /* state behind CR0.TS can be read speculatively here */
 	uint32_t init_pkru;
-	uint32_t ctx_bytes; /* what a task's area must hold at least */
+	bool fip_leak;      /* a restore leaves FOP, FIP and FDP of the task before (AMD, Hygon) */
+	bool xgetbv1;       /* XINUSE can be read and an XSAVE form is in use */
+	uint32_t ctx_bytes; /* what a task's area must hold at least, both images */
 	struct xst_layout layout; /* of @mask; for FXSAVE and FNSAVE only bytes counts */
+
+	/*
+	 * Components that CR0.TS does not guard can never be left to first use. They have an image of
+	 * their own behind the first one, so that the two can be saved and loaded at different times.
+	 */
+	uint64_t apart;        /* their mask; 0 on most machines (PKRU is switched by WRPKRU) */
+	uint32_t apart_offset; /* of their image in the area */
+	struct xst_layout apart_layout;
+
+	/* A fresh task's image for the two restores: the fixed part is enough, XSTATE_BV is 0. */
+	uint8_t fresh[XST_EXT_OFFSET] __attribute__((aligned(64)));
+	uint8_t fresh_apart[XST_EXT_OFFSET] __attribute__((aligned(64)));
 };
 
 /**
  * xst_system_compute() - decide what a machine enables.
  * @caps:  its CPU.
  * @want:  components wanted; those that the CPU lacks, or that break a rule without another one,
- *         are left out. Dynamic components (AMX) and those that CR0.TS does not guard are not part
- *         of the switch mask; PKRU is switched apart.
+ *         are left out. Dynamic components (AMX) are not part of the switch mask, those that CR0.TS
+ *         does not guard are in the mask apart, and PKRU is switched by WRPKRU. Of the supervisor
+ *         components a host task can have CET_U, where XSAVES can be used.
  * @avoid: enum xst_avoid: instructions known not to work here.
- * @sys:   out; overwritten whole.
+ * @sys:   out; overwritten whole. Must be 64-byte aligned (the type says so).
  * @diag:  out, optional.
  *
  * Context: any ring; pure; never faults.
@@ -65,6 +81,18 @@ struct xst_system {
  */
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
 		       struct xst_system *sys, struct xst_diag *diag);
+
+/**
+ * xst_fresh_image() - write the image of a task that has not run yet (not of #RESET).
+ * @insn:  the save form the image is for.
+ * @mask:  components; they go into XCOMP_BV of the compacted forms.
+ * @area:  out; the first @bytes are overwritten.
+ * @bytes: 108 or more for FNSAVE, 512 for FXSAVE, 576 for the others.
+ *
+ * Context: any ring; pure; never faults.
+ * Ref:     SDM vol. 1, "Processor Tracking of XSAVE-Managed State"; "Initial configurations".
+ */
+void xst_fresh_image(enum xst_insn insn, uint64_t mask, uint8_t *area, uint32_t bytes);
 
 /**
  * xst_insn_name() - the save instruction's mnemonic in lower case.

@@ -11,6 +11,9 @@
  *   xst_w_sums(world, standard, compacted)      what CPUID now sums up for XCR0 and IA32_XSS
  *   xst_w_clts(world), xst_w_stts(world)
  *   xst_w_rdpkru(world), xst_w_wrpkru(world, v)
+ *   xst_w_xinuse(world)                         XGETBV with ECX = 1
+ *   xst_w_mxcsr(world)                          STMXCSR
+ *   xst_w_scrub_fip(world)                      put the kernel's own values into FOP, FIP and FDP
  *   xst_w_save(world, insn, area, mask)         one instruction
  *   xst_w_load(world, insn, area, mask)         one instruction; 0 or the vector it faulted with
  *

@@ -5,16 +5,10 @@
 #ifndef XST_WORLD_RING0_H
 #define XST_WORLD_RING0_H
 
-#include <xst/insn.h>
-#include <xst/system.h>
+#include <xst/world_insn.h>
 
 #define XST_WORLD_HAS_TS     1
 #define XST_WORLD_HAS_XSAVES 1
-
-static inline void *xst_w_this(void)
-{
-	return (void *)0;
-}
 
 static inline int xst_w_caps(void *world, struct xst_caps *caps)
 {
@@ -67,60 +61,6 @@ static inline void xst_w_stts(void *world)
 {
 	(void)world;
 	xst_write_cr0(xst_read_cr0() | XST_CR0_TS);
-}
-
-static inline uint32_t xst_w_rdpkru(void *world)
-{
-	(void)world;
-	return xst_rdpkru();
-}
-
-static inline void xst_w_wrpkru(void *world, uint32_t pkru)
-{
-	(void)world;
-	xst_wrpkru(pkru);
-}
-
-static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
-{
-	(void)world;
-	switch (insn) {
-	case XST_INSN_XSAVES:
-		xst_xsaves(area, mask);
-		break;
-	case XST_INSN_XSAVEC:
-		xst_xsavec(area, mask);
-		break;
-	case XST_INSN_XSAVEOPT:
-		xst_xsaveopt(area, mask);
-		break;
-	case XST_INSN_XSAVE:
-		xst_xsave(area, mask);
-		break;
-	case XST_INSN_FXSAVE:
-		xst_fxsave(area);
-		break;
-	default:
-		xst_fnsave(area);
-		break;
-	}
-}
-
-static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
-{
-	(void)world;
-	switch (insn) {
-	case XST_INSN_XSAVES:
-		return xst_xrstors_try(area, mask);
-	case XST_INSN_XSAVEC:
-	case XST_INSN_XSAVEOPT:
-	case XST_INSN_XSAVE:
-		return xst_xrstor_try(area, mask);
-	case XST_INSN_FXSAVE:
-		return xst_fxrstor_try(area);
-	default:
-		return xst_frstor_try(area);
-	}
 }
 
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The part of a world that is the same in ring 0 and in user mode: the instructions that any ring
+ * may execute. Included by world_ring0.h and world_user.h; see world.h for the contract.
+ */
+#ifndef XST_WORLD_INSN_H
+#define XST_WORLD_INSN_H
+
+#include <xst/insn.h>
+#include <xst/system.h>
+
+static inline void *xst_w_this(void)
+{
+	return (void *)0;
+}
+
+static inline uint32_t xst_w_rdpkru(void *world)
+{
+	(void)world;
+	return xst_rdpkru();
+}
+
+static inline void xst_w_wrpkru(void *world, uint32_t pkru)
+{
+	(void)world;
+	xst_wrpkru(pkru);
+}
+
+static inline uint64_t xst_w_xinuse(void *world)
+{
+	(void)world;
+	return xst_xgetbv(1);
+}
+
+static inline uint32_t xst_w_mxcsr(void *world)
+{
+	uint32_t v;
+
+	(void)world;
+	xst_stmxcsr(&v);
+	return v;
+}
+
+static inline void xst_w_scrub_fip(void *world)
+{
+	(void)world;
+	xst_scrub_fip();
+}
+
+static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
+{
+	(void)world;
+	switch (insn) {
+	case XST_INSN_XSAVES:
+		xst_xsaves(area, mask);
+		break;
+	case XST_INSN_XSAVEC:
+		xst_xsavec(area, mask);
+		break;
+	case XST_INSN_XSAVEOPT:
+		xst_xsaveopt(area, mask);
+		break;
+	case XST_INSN_XSAVE:
+		xst_xsave(area, mask);
+		break;
+	case XST_INSN_FXSAVE:
+		xst_fxsave(area);
+		break;
+	default:
+		xst_fnsave(area);
+		break;
+	}
+}
+
+static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+{
+	(void)world;
+	switch (insn) {
+	case XST_INSN_XSAVES:
+		return xst_xrstors_try(area, mask);
+	case XST_INSN_XSAVEC:
+	case XST_INSN_XSAVEOPT:
+	case XST_INSN_XSAVE:
+		return xst_xrstor_try(area, mask);
+	case XST_INSN_FXSAVE:
+		return xst_fxrstor_try(area);
+	default:
+		return xst_frstor_try(area);
+	}
+}
+
+#endif

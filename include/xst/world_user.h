@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The world of user mode: fibers, runtimes, benchmarks. No CR0.TS and no XSAVES, so first-use
+ * policies are refused; the operating system has enabled what can be used. See world.h for the
+ * contract; build the engine with -DXST_WORLD='<xst/world_user.h>'.
+ */
+#ifndef XST_WORLD_USER_H
+#define XST_WORLD_USER_H
+
+#include <xst/world_insn.h>
+
+#define XST_WORLD_HAS_TS     0
+#define XST_WORLD_HAS_XSAVES 0
+
+/* What the operating system enabled is all there is. */
+static inline int xst_w_caps(void *world, struct xst_caps *caps)
+{
+	int err = xst_caps_native(caps);
+
+	(void)world;
+	if (err)
+		return err;
+	if (caps->xsave && caps->osxsave)
+		caps->xcr0 &= xst_xgetbv(0);
+	else
+		caps->xsave = false;
+	caps->pku = caps->pku && caps->ospke;
+	/* Supervisor components cannot be reached from here. */
+	caps->xss = 0;
+	return XST_OK;
+}
+
+static inline int xst_w_enable(void *world, const struct xst_system *sys, struct xst_diag *diag)
+{
+	(void)world;
+	(void)sys;
+	(void)diag;
+	return XST_OK;
+}
+
+/* CPUID sums up what the operating system enabled, supervisor components and all, which is not what
+ * we asked for: no statement. */
+static inline void xst_w_sums(void *world, uint32_t *standard, uint32_t *compacted)
+{
+	(void)world;
+	*standard = 0;
+	*compacted = 0;
+}
+
+static inline void xst_w_clts(void *world)
+{
+	(void)world;
+}
+
+static inline void xst_w_stts(void *world)
+{
+	(void)world;
+}
+
+#endif
