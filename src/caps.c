@@ -4,7 +4,11 @@
 #include <xst/layout.h>
 #include <xst/insn.h>
 
+#include "caveat.h"
+
 #define BIT(reg, n) (((reg) >> (n)) & 1u)
+/* A larger "maximum extended leaf" is junk of a CPU that has none. */
+#define EXT_MAX     0x8000ffffu
 
 typedef struct xst_cpuid_leaf leaf_t;
 
@@ -62,7 +66,7 @@ static void read_identity(const struct source *src, struct xst_caps *caps)
 	if (base_family == 0xf || base_family == 6)
 		caps->model = (uint16_t)(caps->model | ((l1.eax >> 12) & 0xf0));
 	caps->stepping = (uint16_t)(l1.eax & 0xf);
-	if (max_ext >= 0x80000004u && max_ext <= 0x8000ffffu)
+	if (max_ext >= 0x80000004u && max_ext <= EXT_MAX)
 		for (i = 0; i < 3; i++) {
 			leaf_t b = get(src, 0x80000002u + i, 0);
 
@@ -81,9 +85,9 @@ static void read_features(const struct source *src, const struct xst_caps_extra 
 	uint32_t max_ext = get(src, 0x80000000u, 0).eax;
 	leaf_t e1 = {0, 0, 0, 0, 0, 0}, e8 = {0, 0, 0, 0, 0, 0};
 
-	if (max_ext >= 0x80000001u && max_ext <= 0x8000ffffu)
+	if (max_ext >= 0x80000001u && max_ext <= EXT_MAX)
 		e1 = get(src, 0x80000001u, 0);
-	if (max_ext >= 0x80000008u && max_ext <= 0x8000ffffu)
+	if (max_ext >= 0x80000008u && max_ext <= EXT_MAX)
 		e8 = get(src, 0x80000008u, 0);
 	caps->fpu = BIT(l1.edx, 0);
 	caps->mmx = BIT(l1.edx, 23);
@@ -118,76 +122,74 @@ static void read_features(const struct source *src, const struct xst_caps_extra 
 	}
 }
 
-static void note(struct xst_caps *caps, uint32_t caveat, uint64_t mask)
+/* Which components have a use, by the flags that comp.def names. */
+static uint64_t read_flagged(const struct source *src, uint32_t max_leaf, uint32_t max_ext)
 {
-	caps->caveats |= caveat;
-	caps->caveat_mask |= mask;
+	uint64_t flagged = 0;
+	unsigned id, k;
+
+	for (id = 0; id < 63; id++) {
+		const struct xst_comp_info *c = xst_comp_info(id);
+
+		for (k = 0; c && k < 2; k++) {
+			uint64_t flag = k ? c->flag2 : c->flag;
+			uint32_t leaf = XST_FLAG_LEAF(flag), reg;
+			leaf_t l;
+
+			if (!flag || leaf > (leaf >> 31 ? max_ext : max_leaf))
+				continue;
+			l = get(src, leaf, XST_FLAG_SUBLEAF(flag));
+			reg = XST_FLAG_REG(flag) == XST_REG_EAX	  ? l.eax
+			      : XST_FLAG_REG(flag) == XST_REG_EBX ? l.ebx
+			      : XST_FLAG_REG(flag) == XST_REG_ECX ? l.ecx
+								  : l.edx;
+			if (BIT(reg, XST_FLAG_BIT(flag)))
+				flagged |= XST_MASK(id);
+		}
+	}
+	return flagged;
 }
 
 static void read_component(const struct source *src, struct xst_caps *caps, unsigned i)
 {
 	leaf_t l = get(src, 0xd, i);
 	struct xst_comp_caps *c = &caps->comp[i];
-	const struct xst_comp_info *info = xst_comp_info(i);
-	bool listed = (caps->xcr0 | caps->xss) & XST_MASK(i);
 
 	c->bytes = l.eax;
 	c->offset = l.ebx;
 	c->supervisor = BIT(l.ecx, 0);
 	c->align64 = BIT(l.ecx, 1);
 	c->xfd = BIT(l.ecx, 2);
-	if (!listed) {
-		if (c->bytes)
-			note(caps, XST_CAVEAT_HIDDEN_SUBLEAF, XST_MASK(i));
-		return;
-	}
-	if (!c->bytes)
-		note(caps, XST_CAVEAT_EMPTY_SUBLEAF, XST_MASK(i));
-	if (!info)
-		note(caps, XST_CAVEAT_UNKNOWN_COMPONENT, XST_MASK(i));
-	else if (c->bytes && c->bytes != info->bytes && c->bytes != info->bytes_alt)
-		note(caps, XST_CAVEAT_ODD_BYTES, XST_MASK(i));
-	if (c->supervisor && (caps->xcr0 & XST_MASK(i)))
-		note(caps, XST_CAVEAT_SUPERVISOR_IN_XCR0, XST_MASK(i));
-}
-
-/* CPUID sums up the sizes itself; compare, since hypervisors hide bits and leave the sums. */
-static void check_sums(struct xst_caps *caps)
-{
-	struct xst_layout l;
-	int err = xst_layout_compute(caps, caps->xcr0, XST_STANDARD, &l, NULL);
-
-	if (err == XST_ERR_OVERLAP)
-		note(caps, XST_CAVEAT_OVERLAP, 0);
-	if (err == XST_OK && caps->d0_ecx != l.bytes)
-		note(caps, XST_CAVEAT_SUM_STANDARD, 0);
 }
 
 static void read_xsave(const struct source *src, struct xst_caps *caps)
 {
-	leaf_t d0, d1;
+	leaf_t d0 = get(src, 0xd, 0), d1;
+	bool filled = (d0.eax | d0.ebx | d0.ecx | d0.edx) != 0;
 	unsigned i;
 
-	if (!caps->xsave)
+	if (!caps->xsave) {
+		if (filled)
+			caps->caveats |= caps->max_leaf < 0xd ? XST_CAVEAT_JUNK_LEAF
+							      : XST_CAVEAT_HIDDEN_LEAF;
 		return;
-	d0 = get(src, 0xd, 0);
+	}
+	caps->xsave = false;
 	if (caps->max_leaf < 0xd) {
-		/* Above the maximum leaf Intel CPUs repeat the highest one: never read it. */
-		note(caps, XST_CAVEAT_XSAVE_WITHOUT_LEAF, 0);
-		if (d0.eax | d0.ebx | d0.ecx | d0.edx)
-			note(caps, XST_CAVEAT_JUNK_LEAF, 0);
-		caps->xsave = false;
+		/* Above the maximum leaf Intel CPUs repeat the highest one: never believe it. */
+		caps->caveats |= XST_CAVEAT_XSAVE_WITHOUT_LEAF | (filled ? XST_CAVEAT_JUNK_LEAF : 0);
 		return;
 	}
 	if (!d0.eax && !d0.edx) {
-		note(caps, XST_CAVEAT_EMPTY_LEAF, 0);
-		caps->xsave = false;
+		caps->caveats |= XST_CAVEAT_EMPTY_LEAF;
 		return;
 	}
+	caps->xsave = true;
 	d1 = get(src, 0xd, 1);
 	caps->xcr0 = (uint64_t)d0.edx << 32 | d0.eax;
 	caps->d0_ebx = d0.ebx;
 	caps->d0_ecx = d0.ecx;
+	caps->d1_ebx = d1.ebx;
 	caps->xsaveopt = BIT(d1.eax, 0);
 	caps->xsavec = BIT(d1.eax, 1);
 	caps->xgetbv1 = BIT(d1.eax, 2);
@@ -195,19 +197,24 @@ static void read_xsave(const struct source *src, struct xst_caps *caps)
 	caps->xfd = BIT(d1.eax, 4);
 	if (caps->xsaves)
 		caps->xss = (uint64_t)d1.edx << 32 | d1.ecx;
-	if (caps->xsavec || caps->xsaves)
-		caps->d1_ebx = d1.ebx;
+	else if (d1.ecx | d1.edx)
+		caps->caveats |= XST_CAVEAT_XSS_WITHOUT_XSAVES;
 	for (i = 2; i < 63; i++)
 		read_component(src, caps, i);
-	check_sums(caps);
+	xst_caveats_judge(caps);
 }
 
 static int read_all(const struct source *src, const struct xst_caps_extra *extra,
 		    struct xst_caps *caps)
 {
+	uint32_t max_ext;
+
 	__builtin_memset(caps, 0, sizeof(*caps));
 	read_identity(src, caps);
 	read_features(src, extra, caps);
+	max_ext = get(src, 0x80000000u, 0).eax;
+	caps->flagged = read_flagged(src, caps->max_leaf,
+				     max_ext <= EXT_MAX ? max_ext : 0);
 	read_xsave(src, caps);
 	return XST_OK;
 }
@@ -248,6 +255,139 @@ static const struct {
 #define XST_LEAKY(model, verdict, name) {model, verdict},
 #include "leaky.def"
 };
+
+uint64_t xst_caps_placed(const struct xst_caps *caps)
+{
+	uint64_t placed = (caps->xcr0 | caps->xss) & XST_MASK_LEGACY, rest;
+
+	for (rest = (caps->xcr0 | caps->xss) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		const struct xst_comp_caps *c = &caps->comp[i];
+		bool user = caps->xcr0 & XST_MASK(i);
+
+		if (xst_comp_place_ok(c, user))
+			placed |= XST_MASK(i);
+	}
+	return placed;
+}
+
+/* The first component in which two masks differ, as a mismatch. */
+static int differ(struct xst_diag *diag, uint32_t leaf, uint64_t want, uint64_t got,
+		  const char *rule)
+{
+	return xst_diag_set(diag, XST_ERR_MISMATCH, (uint32_t)__builtin_ctzll(want ^ got), leaf,
+			    want, got, rule);
+}
+
+static uint32_t forms(const struct xst_caps *c)
+{
+	return (uint32_t)(c->fxsr | c->xsave << 1 | c->xsaveopt << 2 | c->xsavec << 3 |
+			  c->xgetbv1 << 4 | c->xsaves << 5 | c->xfd << 6);
+}
+
+int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struct xst_diag *diag)
+{
+	uint64_t rest;
+
+	if (boot->xcr0 != ap->xcr0)
+		return differ(diag, 0xd00, boot->xcr0, ap->xcr0,
+			      "the CPUs list different user components");
+	if (boot->xss != ap->xss)
+		return differ(diag, 0xd01, boot->xss, ap->xss,
+			      "the CPUs list different supervisor components");
+	for (rest = (boot->xcr0 | boot->xss) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		const struct xst_comp_caps *a = &boot->comp[i], *b = &ap->comp[i];
+
+		if (a->bytes != b->bytes)
+			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i, a->bytes,
+					    b->bytes, "the component has another size");
+		if (a->offset != b->offset)
+			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i, a->offset,
+					    b->offset, "the component has another offset");
+		if (a->supervisor != b->supervisor || a->align64 != b->align64 || a->xfd != b->xfd)
+			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i,
+					    (uint64_t)(a->supervisor | a->align64 << 1 | a->xfd << 2),
+					    (uint64_t)(b->supervisor | b->align64 << 1 | b->xfd << 2),
+					    "the component has other properties");
+	}
+	if (forms(boot) != forms(ap))
+		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0xd01,
+				    forms(boot), forms(ap),
+				    "the CPUs have different save instructions");
+	if (boot->mxcsr_mask != ap->mxcsr_mask)
+		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_COMP_SSE, 0, boot->mxcsr_mask,
+				    ap->mxcsr_mask, "the CPUs accept different MXCSR bits");
+	return XST_OK;
+}
+
+/* Sub-leaf 1: the forms that the profile leaves, the compacted size, the supervisor mask. */
+static int leaf_d1(const struct xst_caps *caps, uint64_t xss, uint64_t now, leaf_t *l,
+		   struct xst_diag *diag)
+{
+	struct xst_layout layout;
+	int err;
+
+	l->eax = (uint32_t)(caps->xsaveopt | caps->xsavec << 1 | caps->xgetbv1 << 2 |
+			    caps->xsaves << 3 | caps->xfd << 4);
+	l->ecx = (uint32_t)xss;
+	l->edx = (uint32_t)(xss >> 32);
+	if (!caps->xsavec && !caps->xsaves)
+		return XST_OK;
+	err = xst_layout_compute(caps, now, XST_COMPACTED, &layout, diag);
+	if (!err)
+		l->ebx = layout.bytes;
+	return err;
+}
+
+static int leaf_d0(const struct xst_caps *caps, uint64_t xcr0, uint64_t now, leaf_t *l,
+		   struct xst_diag *diag)
+{
+	struct xst_layout layout;
+	int err = xst_layout_compute(caps, xcr0, XST_STANDARD, &layout, diag);
+
+	if (err)
+		return err;
+	l->eax = (uint32_t)xcr0;
+	l->edx = (uint32_t)(xcr0 >> 32);
+	l->ecx = layout.bytes;
+	err = xst_layout_compute(caps, now, XST_STANDARD, &layout, diag);
+	if (!err)
+		l->ebx = layout.bytes;
+	return err;
+}
+
+int xst_caps_leaf_d(const struct xst_caps *caps, uint64_t xcr0, uint64_t xss, uint64_t xcr0_now,
+		    uint64_t xss_now, uint32_t subleaf, struct xst_cpuid_leaf *leaf,
+		    struct xst_diag *diag)
+{
+	leaf_t l = {0xd, subleaf, 0, 0, 0, 0};
+	int err = XST_OK;
+
+	if (!xcr0 && !xss) {
+		*leaf = l;
+		return XST_OK;
+	}
+	if ((err = xst_xcr0_check(xcr0, caps->xcr0, diag)) ||
+	    (err = xst_xss_check(xss, caps->xss, diag)) ||
+	    (err = xst_xcr0_check(xcr0_now, xcr0, diag)) ||
+	    (err = xst_xss_check(xss_now, xss, diag)))
+		return err;
+	if (subleaf == 0) {
+		err = leaf_d0(caps, xcr0, xcr0_now, &l, diag);
+	} else if (subleaf == 1) {
+		err = leaf_d1(caps, xss, xcr0_now | xss_now, &l, diag);
+	} else if (subleaf < 63 && ((xcr0 | xss) & XST_MASK(subleaf))) {
+		const struct xst_comp_caps *c = &caps->comp[subleaf];
+
+		l.eax = c->bytes;
+		l.ebx = c->offset;
+		l.ecx = (uint32_t)(c->supervisor | c->align64 << 1 | c->xfd << 2);
+	}
+	if (!err)
+		*leaf = l;
+	return err;
+}
 
 bool xst_caps_leaky(const struct xst_caps *caps)
 {

@@ -5,8 +5,8 @@
 #include <xst/comp.h>
 
 static const struct xst_comp_info comp_table[] = {
-#define XST_COMP(id, SYM, text, kind, ts, bytes, alt, needs, together, excludes)                   \
-	{ id, XST_KIND_##kind, (ts) != 0, bytes, alt, needs, together, excludes, text },
+#define XST_COMP(id, SYM, text, kind, ts, bytes, alt, needs, together, excludes, flag, flag2)      \
+	{ id, XST_KIND_##kind, (ts) != 0, bytes, alt, needs, together, excludes, flag, flag2, text },
 #include <xst/comp.def>
 };
 
@@ -54,6 +54,40 @@ int xst_xcr0_check(uint64_t xcr0, uint64_t supported, struct xst_diag *diag)
 					    "a component that excludes it is there");
 	}
 	return XST_OK;
+}
+
+int xst_xss_check(uint64_t xss, uint64_t supported, struct xst_diag *diag)
+{
+	uint64_t users = xss & XST_MASK_USER;
+
+	if (users)
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, lowest(users), 0xd01,
+				    XST_MASK_SUPER, xss,
+				    "a user component belongs to XCR0, not to IA32_XSS");
+	if (xss & ~supported)
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, lowest(xss & ~supported), 0xd01,
+				    supported, xss, "IA32_XSS has a bit that the CPU does not list");
+	return XST_OK;
+}
+
+uint64_t xst_xcr0_usable(uint64_t supported)
+{
+	uint64_t usable = supported & XST_MASK_USER, before, rest;
+
+	if (!(usable & XST_MASK_X87))
+		return 0;
+	/* Dropping one component may take the ground from another: repeat until none falls. */
+	do {
+		before = usable;
+		for (rest = before; rest; rest &= rest - 1) {
+			const struct xst_comp_info *c = xst_comp_info(lowest(rest));
+
+			if ((usable & c->needs) != c->needs ||
+			    (usable & c->together) != c->together)
+				usable &= ~XST_MASK(c->id);
+		}
+	} while (usable != before);
+	return usable;
 }
 
 const char *xst_strerror(int code)

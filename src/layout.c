@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Offsets and sizes of a mask. One walk over its bits, no second table. */
-#include <xst/layout.h>
+#include "caveat.h"
 
 /* The legacy region is the same everywhere and has no sub-leaves. */
 #define SSE_OFFSET 160u
@@ -54,17 +54,18 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 	layout->mask = mask;
 	layout->format = format;
 	layout->offset[XST_COMP_X87] = 0;
-	layout->size[XST_COMP_X87] = 160;
+	layout->size[XST_COMP_X87] = XST_BYTES_X87;
 	layout->offset[XST_COMP_SSE] = SSE_OFFSET;
-	layout->size[XST_COMP_SSE] = 256;
+	layout->size[XST_COMP_SSE] = XST_BYTES_SSE;
 
 	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		const struct xst_comp_caps *c = &caps->comp[i];
 
-		if (!c->bytes)
-			return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, i, 0xd00 | i, 1, 0,
-					    "the CPU lists the component but gives it no size");
+		if (!c->bytes || c->bytes >= XST_COMP_BYTES_MAX)
+			return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, i, 0xd00 | i, 1, c->bytes,
+					    "the CPU lists the component but gives it no size that "
+					    "can be true");
 		layout->size[i] = c->bytes;
 		if (format == XST_COMPACTED) {
 			if (c->align64)
@@ -74,7 +75,7 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 			end = next;
 			continue;
 		}
-		if (c->supervisor || c->offset < XST_EXT_OFFSET)
+		if (!xst_comp_place_ok(c, true))
 			return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, i, 0xd00 | i,
 					    XST_EXT_OFFSET, c->offset,
 					    "the component has no place in the standard format");

@@ -11,6 +11,14 @@
  *     json.h         the JSON writer
  *     progress.h     the progress bar
  *     utf8.h         text that may hold anything
+ *
+ *   read/            input formats, one file each
+ *     cpu.h          "CPU" on a command line: host, dump or our JSON (cpu.c, host.c)
+ *     cpuid_r.c      cpuid -r
+ *     instlatx64.c   InstLatx64 and AIDA64
+ *     libcpuid.c     libcpuid raw
+ *     cpu_json.c     Firecracker's JSON and our own
+ *     file.h         a whole file, with a limit
  */
 #include <string.h>
 

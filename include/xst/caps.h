@@ -32,21 +32,25 @@ struct xst_comp_caps {
 	bool xfd;        /* ECX[2] */
 };
 
-/* Things found odd while reading, so that nobody has to guess twice (a bit each). */
+/* Things found odd while reading, so that nobody has to guess twice: a bit each. The words are in
+ * caveat.def. */
 enum xst_caveat {
-	XST_CAVEAT_XSAVE_WITHOUT_LEAF = 1u << 0,  /* XSAVE flag, but leaf 0DH is above the maximum */
-	XST_CAVEAT_EMPTY_LEAF = 1u << 1,          /* XSAVE flag, but leaf 0DH enumerates nothing */
-	XST_CAVEAT_JUNK_LEAF = 1u << 2,           /* leaf 0DH filled though it is above the maximum */
-	XST_CAVEAT_EMPTY_SUBLEAF = 1u << 3,       /* an advertised component without size */
-	XST_CAVEAT_HIDDEN_SUBLEAF = 1u << 4,      /* a filled sub-leaf that is not advertised */
-	XST_CAVEAT_SUM_STANDARD = 1u << 5,        /* sub-leaf 0 ECX is not the size we compute */
-	XST_CAVEAT_SUM_COMPACTED = 1u << 6,       /* sub-leaf 1 EBX is not the size we compute */
-	XST_CAVEAT_ODD_BYTES = 1u << 7,           /* a size comp.def does not know */
-	XST_CAVEAT_UNKNOWN_COMPONENT = 1u << 8,   /* an advertised bit no manual names */
-	XST_CAVEAT_SUPERVISOR_IN_XCR0 = 1u << 9,  /* a supervisor component in the XCR0 mask */
-	XST_CAVEAT_MXCSR_MASK_ASSUMED = 1u << 10, /* the dump does not hold MXCSR_MASK */
-	XST_CAVEAT_MICROCODE_UNKNOWN = 1u << 11,  /* erratum 1386 cannot be judged */
-	XST_CAVEAT_OVERLAP = 1u << 12,            /* two advertised components overlap */
+#define XST_CAVEAT_DEF(SYM, bit, severity, id, words) XST_CAVEAT_##SYM = 1 << (bit),
+#include <xst/caveat.def>
+};
+
+enum xst_severity {
+	XST_SEVERITY_INPUT, /* the source does not say; a stated default is used */
+	XST_SEVERITY_ODD,   /* true of real machines, and surprising */
+	XST_SEVERITY_WRONG, /* a program that believes it computes a wrong size or faults */
+};
+
+/* One row of caveat.def. */
+struct xst_caveat_info {
+	uint32_t caveat; /* enum xst_caveat */
+	enum xst_severity severity;
+	const char *id;    /* short, for programs */
+	const char *words; /* one clause, for people */
 };
 
 struct xst_caps {
@@ -70,7 +74,8 @@ struct xst_caps {
 	uint32_t d0_ecx;       /*                     standard size for all of xcr0 */
 	uint32_t d1_ebx;       /*                     compacted size for XCR0 | XSS in force */
 	uint32_t caveats;      /* enum xst_caveat */
-	uint64_t caveat_mask;  /* the components the caveats are about */
+	uint64_t caveat_mask;  /* the components the caveats are about, all together */
+	uint64_t flagged;      /* components whose CPUID flag is set (comp.def) */
 	struct xst_comp_caps comp[64];
 };
 
@@ -108,6 +113,73 @@ int xst_caps_from_leaves(const struct xst_cpuid_leaf *leaves, size_t count,
  * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without CPUID (fpu stays as reported by the caller).
  */
 int xst_caps_native(struct xst_caps *caps);
+
+/**
+ * xst_caps_placed() - the components listed that can be laid out.
+ *
+ * x87 and SSE always; another user component when its sub-leaf gives a size and an offset; a
+ * supervisor component when it gives a size. On a sound CPU this is xcr0 | xss.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  a subset of xcr0 | xss.
+ */
+uint64_t xst_caps_placed(const struct xst_caps *caps);
+
+/**
+ * xst_caps_agree() - does another CPU of the same machine fit the one that booted?
+ * @boot: the CPU whose layouts are in use.
+ * @ap:   the one that comes up (hybrid cores, hotplug).
+ * @diag: out, optional: the first component that differs and both values; offset is the leaf.
+ *
+ * A task may run on either, so everything an image or a save instruction depends on must be equal:
+ * components, their places, the instructions, the MXCSR bits. What sums to the XCR0 in force is
+ * not compared.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  XST_OK or XST_ERR_MISMATCH.
+ */
+int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struct xst_diag *diag);
+
+/**
+ * xst_caps_leaf_d() - leaf 0DH as a guest with a given profile must be shown it.
+ * @caps:     the CPU it runs on.
+ * @xcr0:     user components the guest may enable; 0 hides XSAVE.
+ * @xss:      supervisor components it may enable.
+ * @xcr0_now: the guest's XCR0 in force (changes sub-leaf 0 EBX and sub-leaf 1 EBX).
+ * @xss_now:  the guest's IA32_XSS in force (changes sub-leaf 1 EBX).
+ * @subleaf:  which sub-leaf.
+ * @leaf:     out; all zero for a sub-leaf that has nothing to say. Untouched on error.
+ * @diag:     out, optional.
+ *
+ * Sizes are those of the profile, never the host's sums.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  XST_OK; XST_ERR_ILLEGAL_MASK when XSETBV or WRMSR would refuse one of the masks;
+ *          XST_ERR_UNSUPPORTED for supervisor components without XSAVES; what
+ *          xst_layout_compute() returns when a component cannot be laid out.
+ * Ref:     SDM vol. 2, "CPUID"; SDM vol. 1, "Enumeration of CPU Support for XSAVE Instructions and
+ *          XSAVE-Supported Features"
+ */
+int xst_caps_leaf_d(const struct xst_caps *caps, uint64_t xcr0, uint64_t xss, uint64_t xcr0_now,
+		    uint64_t xss_now, uint32_t subleaf, struct xst_cpuid_leaf *leaf,
+		    struct xst_diag *diag);
+
+/**
+ * xst_caveat_info() - words and weight of one caveat.
+ * @caveat: one bit of xst_caps.caveats.
+ *
+ * Context: any ring; never faults.
+ * Return:  a static row, or NULL for a bit that is none.
+ */
+const struct xst_caveat_info *xst_caveat_info(uint32_t caveat);
+
+/**
+ * xst_caveat_components() - the components that one caveat of @caps is about.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  a mask; 0 for a caveat about the CPU as a whole.
+ */
+uint64_t xst_caveat_components(const struct xst_caps *caps, uint32_t caveat);
 
 /**
  * xst_caps_leaky() - may state left behind CR0.TS be read speculatively on this CPU (LazyFP)?

@@ -23,11 +23,27 @@ enum xst_comp {
 
 #define XST_MASK(id) (1ULL << (id))
 
+/* A CPUID flag as one number: never 0, which means "none". */
+enum xst_reg { XST_REG_EAX, XST_REG_EBX, XST_REG_ECX, XST_REG_EDX };
+#define XST_FLAG_NONE 0ULL
+#define XST_FLAG(leaf, subleaf, reg, bit)                                                          \
+	(1ULL << 63 | (uint64_t)(leaf) << 24 | (uint64_t)(subleaf) << 8 |                          \
+	 (uint64_t)XST_REG_##reg << 5 | (bit))
+#define XST_FLAG_LEAF(flag)    ((uint32_t)((flag) >> 24))
+#define XST_FLAG_SUBLEAF(flag) ((uint32_t)((flag) >> 8 & 0xffff))
+#define XST_FLAG_REG(flag)     ((unsigned)((flag) >> 5 & 3))
+#define XST_FLAG_BIT(flag)     ((unsigned)((flag) & 31))
+
 enum xst_comp_kind { XST_KIND_USER, XST_KIND_SUPER };
 
 /* Sets that follow from the table. An enum cannot hold bit 62 everywhere, so these are constants
  * folded at compile time. */
 #define XST_COMP(id, SYM, ...) static const uint64_t XST_MASK_##SYM __attribute__((unused)) = XST_MASK(id);
+#include <xst/comp.def>
+
+/* The size that every CPU in the field reports. */
+#define XST_COMP(id, SYM, text, kind, ts, bytes, ...)                                              \
+	static const uint32_t XST_BYTES_##SYM __attribute__((unused)) = bytes;
 #include <xst/comp.def>
 
 #define XST_SUM_USER(kind, id)  ((XST_KIND_##kind == XST_KIND_USER) ? XST_MASK(id) : 0ULL)
@@ -60,6 +76,7 @@ struct xst_comp_info {
 	bool ts_guarded;
 	uint32_t bytes, bytes_alt;
 	uint64_t needs, together, excludes;
+	uint64_t flag, flag2; /* XST_FLAG() */
 	const char *text;
 };
 
@@ -83,6 +100,30 @@ const struct xst_comp_info *xst_comp_info(unsigned id);
  *          Features".
  */
 int xst_xcr0_check(uint64_t xcr0, uint64_t supported, struct xst_diag *diag);
+
+/**
+ * xst_xss_check() - would WRMSR accept @xss for IA32_XSS on a CPU that supports @supported?
+ * @xss:       the value to judge.
+ * @supported: supervisor components the CPU enumerates (leaf 0DH, sub-leaf 1, EDX:ECX).
+ * @diag:      out, optional: component, want and got masks, the rule.
+ *
+ * Supervisor components are free of each other and of XCR0.
+ *
+ * Context: any ring; pure arithmetic; never faults.
+ * Return:  XST_OK, or XST_ERR_ILLEGAL_MASK where WRMSR would raise #GP.
+ * Ref:     SDM vol. 1, "Enabling the XSAVE Feature Set and XSAVE-Enabled Features"
+ */
+int xst_xss_check(uint64_t xss, uint64_t supported, struct xst_diag *diag);
+
+/**
+ * xst_xcr0_usable() - the components of @supported that some legal XCR0 can enable.
+ *
+ * A list may hold components that no XSETBV can ever switch on: TILECFG without TILEDATA, say.
+ *
+ * Context: any ring; pure arithmetic; never faults.
+ * Return:  a subset of @supported; 0 when x87 is not in it.
+ */
+uint64_t xst_xcr0_usable(uint64_t supported);
 
 #ifdef __cplusplus
 }
