@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the rest of the lab needs to know about the architecture: the trap
+ * frame and the handful of instructions that are not extended state. With
+ * boot.S, entry.S, cpu.c and mm.c this is all that is specific to 64-bit mode.
+ */
+#ifndef LAB_ARCH_H
+#define LAB_ARCH_H
+
+#include <stdint.h>
+#include <stdbool.h>
+
+/* Order of push_registers in entry.S, then what the CPU pushes. */
+struct frame {
+	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
+	uint64_t vector, error;
+	uint64_t rip, cs, rflags, rsp, ss;
+};
+
+#define SEL_KERNEL_CODE 0x08
+#define SEL_KERNEL_DATA 0x10
+#define SEL_USER_DATA   0x1b
+#define SEL_USER_CODE   0x23
+#define SEL_TSS         0x28
+
+#define FLAGS_IF       (1u << 9)
+#define FLAGS_RESERVED (1u << 1)
+
+#define CR0_TS (1u << 3)
+
+#define VECTOR_NM      7
+#define VECTOR_DF      8
+#define VECTOR_TIMER   0x40
+#define VECTOR_WAKEUP  0x41
+#define VECTOR_SYSCALL 0x80
+
+static inline void arch_outb(uint16_t port, uint8_t value)
+{
+	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline void arch_outl(uint16_t port, uint32_t value)
+{
+	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline uint8_t arch_inb(uint16_t port)
+{
+	uint8_t value;
+
+	__asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
+	return value;
+}
+
+static inline uint64_t arch_rdmsr(uint32_t msr)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(msr));
+	return ((uint64_t)high << 32) | low;
+}
+
+static inline void arch_wrmsr(uint32_t msr, uint64_t value)
+{
+	__asm__ volatile("wrmsr"
+			 :
+			 : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32))
+			 : "memory");
+}
+
+/*
+ * Bochs updates its time stamp counter between traces of instructions, so a
+ * read in the middle of one is stale; a jump ends the trace.
+ */
+static inline uint64_t arch_rdtsc(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("jmp 1f\n1:\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+	return ((uint64_t)high << 32) | low;
+}
+
+static inline void arch_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	__asm__ volatile("cpuid"
+			 : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+			 : "a"(leaf), "c"(subleaf));
+}
+
+static inline uintptr_t arch_read_cr0(void)
+{
+	uintptr_t value;
+
+	__asm__ volatile("mov %%cr0, %0" : "=r"(value));
+	return value;
+}
+
+static inline uintptr_t arch_read_cr2(void)
+{
+	uintptr_t value;
+
+	__asm__ volatile("mov %%cr2, %0" : "=r"(value));
+	return value;
+}
+
+static inline uintptr_t arch_read_cr4(void)
+{
+	uintptr_t value;
+
+	__asm__ volatile("mov %%cr4, %0" : "=r"(value));
+	return value;
+}
+
+static inline void arch_irq_off(void)
+{
+	__asm__ volatile("cli" : : : "memory");
+}
+
+/* Lets whatever is pending in, then closes the door again. */
+static inline void arch_irq_window(void)
+{
+	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");
+}
+
+/* Sleeps until an interrupt came; the STI shadow makes the pair atomic. */
+static inline void arch_idle(void)
+{
+	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
+}
+
+static inline void arch_pause(void)
+{
+	__asm__ volatile("pause" : : : "memory");
+}
+
+_Noreturn static inline void arch_halt(void)
+{
+	for (;;)
+		__asm__ volatile("cli\n\thlt" : : : "memory");
+}
+
+/* ---- entry.S ---- */
+void arch_switch_stack(uintptr_t *save_sp, uintptr_t next_sp);
+uint64_t arch_spin(uint64_t rounds);
+extern const uint8_t trap_stubs[];
+extern const uint8_t task_first_user[], task_first_kernel[];
+
+/* ---- mm.c ---- */
+void mm_protect(void);
+
+/* ---- apic.c ---- */
+void apic_init(void);
+void apic_timer_start(uint32_t count);
+void apic_end_of_interrupt(void);
+void apic_start_others(void);
+void apic_wake(uint32_t apic_id);
+uint32_t apic_own_id(void);
+
+#endif

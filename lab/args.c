@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The command line. The runner patches it into a copy of the image behind a
+ * magic that occurs once; without a patch the defaults hold.
+ *
+ * Words are key=value, separated by spaces. Anything unknown ends the run: a typing
+ * error must not become a measurement of something else.
+ */
+#include "lab.h"
+#include "experiment.h"
+
+#define COMMAND_BYTES 1008
+
+/* volatile: the compiler must not believe that the text is empty. */
+static volatile struct {
+	char magic[16];
+	char text[COMMAND_BYTES];
+} command_line __attribute__((section(".args"), used)) = {.magic = "XSTLAB-ARGS-v1"};
+
+struct args args = {
+	.experiment = "yield",
+	.policy = "deferred",
+	.cpus = 1,
+	.tick = 100000,
+	.use = 20,
+	.seed = 0x5eed,
+	.preempt = -1,
+};
+
+const struct xst_policy *policies[MAX_POLICIES];
+unsigned policy_count;
+
+static char text[COMMAND_BYTES + 1];
+
+bool text_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 99;
+}
+
+/* Decimal or 0x...; refuses what is no number or exceeds @max. */
+static uint64_t number(const char *key, const char *value, uint64_t max)
+{
+	const char *at = value;
+	uint64_t base = 10, result = 0;
+
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
+		base = 16;
+		at += 2;
+	}
+	if (!*at)
+		panic("argument %s: '%s' is not a number", key, value);
+	for (; *at; at++) {
+		uint64_t d = (uint64_t)digit(*at);
+
+		if (d >= base)
+			panic("argument %s: '%s' is not a number", key, value);
+		if (result > (UINT64_MAX - d) / base)
+			panic("argument %s: '%s' is too large", key, value);
+		result = result * base + d;
+	}
+	if (result > max)
+		panic("argument %s: '%s' is more than %llu", key, value, (unsigned long long)max);
+	return result;
+}
+
+static void set(const char *key, const char *value)
+{
+	if (text_equal(key, "experiment"))
+		args.experiment = value;
+	else if (text_equal(key, "policy"))
+		args.policy = value;
+	else if (text_equal(key, "cpus"))
+		args.cpus = (uint32_t)number(key, value, LAB_MAX_CPUS);
+	else if (text_equal(key, "tick"))
+		args.tick = (uint32_t)number(key, value, UINT32_MAX);
+	else if (text_equal(key, "watchdog"))
+		args.watchdog = (uint32_t)number(key, value, UINT32_MAX);
+	else if (text_equal(key, "use"))
+		args.use = (uint32_t)number(key, value, 1000000);
+	else if (text_equal(key, "seed"))
+		args.seed = number(key, value, UINT64_MAX);
+	else if (text_equal(key, "loops"))
+		args.loops = number(key, value, 1000000000);
+	else if (text_equal(key, "preempt"))
+		args.preempt = (int)number(key, value, 1);
+	else
+		panic("unknown argument '%s'", key);
+}
+
+/* Splits text[] in place; the values stay there for the rest of the run. */
+void args_parse(void)
+{
+	char *at = text;
+
+	for (unsigned i = 0; i < COMMAND_BYTES; i++)
+		text[i] = command_line.text[i];
+	while (*at) {
+		char *key = at, *value = NULL;
+
+		if (*at == ' ') {
+			at++;
+			continue;
+		}
+		for (; *at && *at != ' '; at++) {
+			if (*at == '=' && !value) {
+				*at = '\0';
+				value = at + 1;
+			}
+		}
+		if (*at)
+			*at++ = '\0';
+		if (!value)
+			panic("argument '%s' has no value", key);
+		set(key, value);
+	}
+	if (!args.cpus)
+		panic("argument cpus: at least one CPU must take part");
+	if (args.tick < 1000)
+		panic("argument tick: %u is less than 1000", args.tick);
+}
+
+/* args.policy stays whole for the report, so names are copied out one by one. */
+void args_policies(void)
+{
+	const char *at = args.policy;
+
+	while (*at) {
+		char name[32];
+		unsigned n = 0;
+
+		for (; *at && *at != ','; at++) {
+			if (n + 1 < sizeof(name))
+				name[n++] = *at;
+		}
+		if (*at)
+			at++;
+		name[n] = '\0';
+		if (policy_count == MAX_POLICIES)
+			panic("more than %u policies", MAX_POLICIES);
+		policies[policy_count] = xst_policy_by_name(name);
+		if (!policies[policy_count++])
+			panic("unknown policy '%s'", name);
+	}
+	if (!policy_count)
+		panic("argument policy: the list is empty");
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The wrappers of engine.h.
+ *
+ * Cost is counted in executed instructions where the machine's TSC counts these
+ * (QEMU with -icount shift=0, Bochs with one CPU), on one CPU only; the cost of
+ * reading the TSC itself is measured at boot and taken off.
+ *
+ * CR0.TS is checked at each entry to user mode against what the policy promises,
+ * with the engine's validations counter as the only hint; #NM are counted here too.
+ */
+#include "engine.h"
+#include <xst/bringup.h>
+#include "task.h"
+
+#define EVENTS             32u /* a power of two */
+#define CALIBRATION_ROUNDS 4096u
+#define SPIN_ROUNDS        100000u
+
+enum event_kind {
+	EVENT_SWITCH,
+	EVENT_RETURN,
+	EVENT_TRAP,
+	EVENT_FORK,
+	EVENT_EXEC,
+	EVENT_EXIT,
+	EVENT_POLICY,
+};
+
+static const char *const event_names[] = {
+	"switch", "return-to-user", "device-not-available", "fork", "exec", "exit", "policy",
+};
+
+struct event {
+	uint8_t kind;
+	bool ts;
+	uint32_t from, to; /* task ids; the same where only one is meant */
+	const char *policy;
+	uint64_t number, validations, saves, loads;
+};
+
+struct side {
+	struct event ring[EVENTS];
+	uint64_t events;
+	const struct xst_policy *policy; /* what the lab last asked for */
+	bool flipped;                    /* since the last switch: TS may be either way */
+	uint64_t validations_at_switch, kept_at_switch, preloads_at_switch;
+	uint64_t ts_checks, ts_mismatches, traps, traps_at_first_use;
+	uint64_t epochs_first_use, epochs_other;
+} __attribute__((aligned(64)));
+
+static struct side sides[LAB_MAX_CPUS];
+
+static bool counted, counting;
+static uint64_t empty_sum; /* of CALIBRATION_ROUNDS empty measurements */
+static uint64_t cost_switch, cost_return, cost_trap, calls_switch, calls_return, calls_trap;
+
+static uint64_t spin_cost(void)
+{
+	uint64_t start = arch_rdtsc();
+
+	arch_spin(SPIN_ROUNDS);
+	return arch_rdtsc() - start;
+}
+
+static bool near_spin(uint64_t cost)
+{
+	uint64_t expected = 2 * SPIN_ROUNDS;
+
+	return cost >= expected - expected / 100 && cost <= expected + expected / 100;
+}
+
+void engine_calibrate(void)
+{
+	uint64_t first = spin_cost(), second = spin_cost();
+
+	counted = cpu_count == 1 && near_spin(first) && near_spin(second) &&
+		  (first > second ? first - second : second - first) <= 2;
+	counting = counted;
+	empty_sum = 0;
+	for (unsigned i = 0; i < CALIBRATION_ROUNDS; i++) {
+		uint64_t start = arch_rdtsc();
+
+		empty_sum += arch_rdtsc() - start;
+	}
+}
+
+static void remember(struct cpu *cpu, enum event_kind kind, uint32_t from, uint32_t to)
+{
+	struct side *side = &sides[cpu->id];
+	struct event *event = &side->ring[side->events % EVENTS];
+
+	*event = (struct event){
+		.kind = (uint8_t)kind,
+		.ts = (arch_read_cr0() & CR0_TS) != 0,
+		.from = from,
+		.to = to,
+		.policy = side->policy->name,
+		.number = side->events++,
+		.validations = cpu->fpu.n.validations,
+		.saves = cpu->fpu.n.saves,
+		.loads = cpu->fpu.n.loads,
+	};
+}
+
+void engine_dump_events(const struct cpu *cpu)
+{
+	const struct side *side = &sides[cpu->id];
+	uint64_t first = side->events > EVENTS ? side->events - EVENTS : 0;
+
+	for (uint64_t i = first; i < side->events; i++) {
+		const struct event *event = &side->ring[i % EVENTS];
+
+		print("{\"lab\":\"event\",\"cpu\":%u,\"number\":%llu,\"event\":\"%s\",\"from\":%u,"
+		      "\"to\":%u,\"ts\":%s,\"policy\":\"%s\",\"validations\":%llu,\"saves\":%llu,"
+		      "\"loads\":%llu}\n",
+		      cpu->id, (unsigned long long)event->number, event_names[event->kind],
+		      event->from, event->to, event->ts ? "true" : "false", event->policy,
+		      (unsigned long long)event->validations, (unsigned long long)event->saves,
+		      (unsigned long long)event->loads);
+	}
+}
+
+static bool first_use(const struct side *side)
+{
+	return side->policy->load == XST_LOAD_FIRST_USE;
+}
+
+static void set_policy(struct cpu *cpu, const struct xst_policy *policy)
+{
+	struct xst_diag diag = {0};
+	int err = xst_cpu_set_policy(&cpu->fpu, policy, XST_FORCE, &diag);
+
+	if (err)
+		panic("policy %s refused: %s", policy->name, diag.rule ? diag.rule : "?");
+	sides[cpu->id].policy = policy;
+	sides[cpu->id].flipped = true;
+}
+
+void engine_cpu_start(struct cpu *cpu, const struct xst_policy *policy)
+{
+	int err = xst_cpu_init(&lab_system, &cpu->fpu, cpu->id);
+
+	if (err)
+		panic("xst_cpu_init on cpu %u: %s", cpu->id, xst_strerror(err));
+	set_policy(cpu, policy);
+	xst_cpu_reset_counters(&cpu->fpu);
+}
+
+void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx *previous_ctx,
+		   struct task *next, struct xst_ctx *next_ctx)
+{
+	struct side *side = &sides[cpu->id];
+	const struct xst_counters *n = &cpu->fpu.n;
+
+	side->validations_at_switch = n->validations;
+	side->kept_at_switch = n->loads_skipped_owner;
+	side->preloads_at_switch = n->preloads;
+	side->flipped = false;
+	if (counting) {
+		uint64_t start = arch_rdtsc();
+
+		xst_switch(&cpu->fpu, previous_ctx, next_ctx);
+		cost_switch += arch_rdtsc() - start;
+		calls_switch++;
+	} else {
+		xst_switch(&cpu->fpu, previous_ctx, next_ctx);
+	}
+	if (next->user && n->preloads != side->preloads_at_switch &&
+	    next->user->slots >= next->user->used_up_to) {
+		next->preloads_after_use++;
+		next->last_preload_slot = next->user->slots;
+	}
+	remember(cpu, EVENT_SWITCH, previous->id, next->id);
+}
+
+/*
+ * What can be said from outside. A policy that loads at switch-in or at return to
+ * user mode has TS clear here, always. Under first use TS is set unless registers
+ * were put in place since the switch, by #NM, by an early load or because they
+ * still were the task's.
+ */
+static void check_ts(struct cpu *cpu, struct side *side)
+{
+	const struct xst_counters *n = &cpu->fpu.n;
+	bool ts = (arch_read_cr0() & CR0_TS) != 0, expected = false;
+
+	if (first_use(side)) {
+		if (side->flipped)
+			return;
+		expected = n->validations == side->validations_at_switch;
+		if (!side->policy->keep_owner && n->loads_skipped_owner != side->kept_at_switch)
+			side->ts_mismatches++;
+		if (!side->policy->preload_after && n->preloads != side->preloads_at_switch)
+			side->ts_mismatches++;
+	}
+	side->ts_checks++;
+	if (ts != expected)
+		side->ts_mismatches++;
+}
+
+void engine_return_to_user(struct cpu *cpu)
+{
+	uint64_t validations = cpu->fpu.n.validations;
+
+	if (counting) {
+		uint64_t start = arch_rdtsc();
+
+		xst_return_to_user(&cpu->fpu);
+		cost_return += arch_rdtsc() - start;
+		calls_return++;
+	} else {
+		xst_return_to_user(&cpu->fpu);
+	}
+	check_ts(cpu, &sides[cpu->id]);
+	if (cpu->fpu.n.validations != validations)
+		remember(cpu, EVENT_RETURN, cpu->current->id, cpu->current->id);
+}
+
+int engine_device_not_available(struct cpu *cpu)
+{
+	struct side *side = &sides[cpu->id];
+	int err;
+
+	side->traps++;
+	if (first_use(side))
+		side->traps_at_first_use++;
+	else
+		side->ts_mismatches++;
+	if (counting) {
+		uint64_t start = arch_rdtsc();
+
+		err = xst_device_not_available(&cpu->fpu);
+		cost_trap += arch_rdtsc() - start;
+		calls_trap++;
+	} else {
+		err = xst_device_not_available(&cpu->fpu);
+	}
+	remember(cpu, EVENT_TRAP, cpu->current->id, cpu->current->id);
+	return err;
+}
+
+void engine_fork(struct cpu *cpu, struct task *parent, struct task *child)
+{
+	xst_ctx_fork(&cpu->fpu, &parent->fpu, &child->fpu);
+	remember(cpu, EVENT_FORK, parent->id, child->id);
+}
+
+void engine_exec(struct cpu *cpu, struct task *task)
+{
+	xst_ctx_exec(&cpu->fpu, &task->fpu);
+	/* What was in place at the switch no longer is. */
+	sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
+	remember(cpu, EVENT_EXEC, task->id, task->id);
+}
+
+void engine_exit(struct cpu *cpu, struct task *task)
+{
+	xst_ctx_exit(&cpu->fpu, &task->fpu);
+	remember(cpu, EVENT_EXIT, task->id, task->id);
+}
+
+void engine_set_policy(struct cpu *cpu, const struct xst_policy *policy)
+{
+	struct side *side = &sides[cpu->id];
+
+	set_policy(cpu, policy);
+	if (first_use(side))
+		side->epochs_first_use++;
+	else
+		side->epochs_other++;
+	remember(cpu, EVENT_POLICY, cpu->current->id, cpu->current->id);
+}
+
+void engine_sum_counters(struct xst_counters *sum)
+{
+	uint64_t *to = (uint64_t *)sum;
+
+	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+		to[i] = 0;
+		for (uint32_t id = 0; id < cpu_count; id++)
+			to[i] += ((const uint64_t *)&cpus[id].fpu.n)[i];
+	}
+}
+
+/* Whole instructions: the calibration is an average, so it is taken off the sum. */
+static uint64_t net_cost(uint64_t cost, uint64_t calls)
+{
+	uint64_t off = (calls * empty_sum + CALIBRATION_ROUNDS / 2) / CALIBRATION_ROUNDS;
+
+	return cost > off ? cost - off : 0;
+}
+
+void engine_totals(struct engine_totals *totals)
+{
+	struct xst_counters sum;
+
+	*totals = (struct engine_totals){
+		.counted = counted,
+		.instructions_switch = net_cost(cost_switch, calls_switch),
+		.instructions_return = net_cost(cost_return, calls_return),
+		.instructions_trap = net_cost(cost_trap, calls_trap),
+	};
+	for (uint32_t id = 0; id < cpu_count; id++) {
+		const struct side *side = &sides[id];
+
+		totals->ts_checks += side->ts_checks;
+		totals->ts_mismatches += side->ts_mismatches;
+		totals->traps += side->traps;
+		totals->traps_at_first_use += side->traps_at_first_use;
+		totals->epochs_first_use += side->epochs_first_use;
+		totals->epochs_other += side->epochs_other;
+		if (!xst_counters_balanced(&cpus[id].fpu.n))
+			totals->counter_error = "the counter identity does not hold";
+	}
+	engine_sum_counters(&sum);
+	if (sum.traps != totals->traps)
+		totals->counter_error = "the engine counted another number of #NM than the lab";
+	if (sum.flips != totals->epochs_first_use + totals->epochs_other)
+		totals->counter_error = "the engine counted another number of flips than the lab";
+}

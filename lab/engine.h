@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lab's side of every engine event: call it, count what it cost, remember
+ * it for the dump after a corruption, and look from outside whether CR0.TS is what
+ * the policy in force promises.
+ */
+#ifndef LAB_ENGINE_H
+#define LAB_ENGINE_H
+
+#include "lab.h"
+
+struct task;
+
+void engine_calibrate(void); /* after the CPUs are known, before the first event */
+void engine_cpu_start(struct cpu *cpu, const struct xst_policy *policy);
+
+void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx *previous_ctx,
+		   struct task *next, struct xst_ctx *next_ctx);
+void engine_return_to_user(struct cpu *cpu);
+int engine_device_not_available(struct cpu *cpu);
+void engine_fork(struct cpu *cpu, struct task *parent, struct task *child);
+void engine_exec(struct cpu *cpu, struct task *task);
+void engine_exit(struct cpu *cpu, struct task *task);
+void engine_set_policy(struct cpu *cpu, const struct xst_policy *policy);
+
+void engine_sum_counters(struct xst_counters *sum);
+void engine_dump_events(const struct cpu *cpu);
+
+/* What the wrappers found out. */
+struct engine_totals {
+	bool counted; /* does the TSC count instructions on this machine? */
+	uint64_t instructions_switch, instructions_return, instructions_trap;
+	uint64_t ts_checks, ts_mismatches;
+	uint64_t traps;              /* #NM that arrived here, whatever the engine says */
+	uint64_t traps_at_first_use; /* of these, under a first-use policy */
+	uint64_t epochs_first_use, epochs_other; /* flips into either kind */
+	const char *counter_error; /* the first counter identity that broke, or NULL */
+};
+
+void engine_totals(struct engine_totals *totals);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The list of experiments, and what they have in common. */
+#include "experiment.h"
+#include "report.h"
+
+static const struct experiment *const list[] = {
+	&exp_yield,          &exp_pipe,
+	&exp_flip,           &exp_leak,
+	&exp_preload,        &exp_kthread,
+
+	&exp_selftest_panic, &exp_selftest_triple,
+	&exp_selftest_hang,  &exp_selftest_watchdog,
+};
+
+const struct experiment *experiment;
+static unsigned phase;
+
+void experiment_choose(void)
+{
+	for (unsigned i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (text_equal(list[i]->name, args.experiment))
+			experiment = list[i];
+	}
+	if (!experiment) {
+		for (unsigned i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+			print("%s: %s\n", list[i]->name, list[i]->summary);
+		panic("unknown experiment '%s'", args.experiment);
+	}
+	if (!args.loops)
+		args.loops = experiment->loops;
+	if (args.preempt < 0)
+		args.preempt = experiment->preempt;
+	if (args.cpus < experiment->min_cpus)
+		report_skipped("this experiment needs more CPUs");
+	if (args.cpus > experiment->max_cpus)
+		report_skipped("this experiment does not use so many CPUs");
+}
+
+void experiment_start(void)
+{
+	if (!experiment->phase(phase++))
+		report_result(experiment->verdict ? experiment->verdict() : NULL);
+}
+
+void experiment_tasks_gone(void)
+{
+	experiment_start();
+}
+
+void experiment_tick(struct cpu *cpu)
+{
+	if (experiment->tick)
+		experiment->tick(cpu);
+}
+
+void experiment_task_ended(struct task *task)
+{
+	if (experiment->ended && experiment->ended(task))
+		return;
+	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
+	if (__atomic_sub_fetch(&live_tasks, 1, __ATOMIC_SEQ_CST) == 0)
+		apic_wake(cpus[0].apic_id);
+}
+
+bool experiment_may_fork(const struct task *parent, struct task_spec *spec)
+{
+	return experiment->may_fork && experiment->may_fork(parent, spec);
+}
+
+void experiment_report(void)
+{
+	if (experiment->report)
+		experiment->report();
+}
+
+static _Noreturn void noise(void)
+{
+	uint64_t random = args.seed ^ this_cpu()->current->id;
+
+	while (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
+		arch_irq_window();
+		if ((random_next(&random) & 7) == 0)
+			task_move((uint32_t)(random % cpu_count));
+		else
+			task_yield();
+	}
+	task_exit();
+}
+
+void experiment_kernel_noise(uint32_t cpu)
+{
+	task_create_kernel(noise, cpu);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What kernel and user mode of the lab share: the system calls, a task's user
+ * block, and the values that its registers must hold.
+ *
+ * The truth about a register is never stored: it is a hash of task, slot, word
+ * and the run's seed, computed again at each check, so nothing that the engine
+ * could write by mistake can hide a mistake.
+ */
+#ifndef LAB_RING3_H
+#define LAB_RING3_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+enum syscall {
+	SYS_YIELD,
+	SYS_EXIT,
+	SYS_MIGRATE,    /* to CPU @a */
+	SYS_PIPE_READ,  /* one byte from pipe @a */
+	SYS_PIPE_WRITE, /* one byte into pipe @a */
+	SYS_FORK, /* a child that inherits the registers; returns 1, or 0 when there is no room */
+	SYS_EXEC, /* registers become INIT */
+	SYS_FLIP, /* turn this CPU's policy knob to policy @a of the list (modulo) */
+	SYS_HANDOFF,     /* @a rounds of ping-pong with the peer, all inside the kernel */
+	SYS_CORRUPTION,  /* @a = struct mismatch; returns 1 when no further one will be printed */
+	SYS_CORRUPTIONS, /* @a more, uncounted so far */
+};
+
+/* struct user_block.features: the register files this CPU and this XCR0 have. */
+#define FEATURE_AVX      1u
+#define FEATURE_AVX512   2u
+#define FEATURE_OPMASK64 4u /* AVX512BW: k registers of 64 bits */
+#define FEATURE_PKRU     8u
+
+/* ring3_regs.S knows these offsets. */
+struct user_regs {
+	uint64_t vector[32][8];
+	uint64_t opmask[8];
+	struct {
+		uint64_t mantissa;
+		uint16_t sign_exponent, unused[3];
+	} st[8];
+	struct {
+		uint32_t fcw, fsw, ftw, fip, fop_fcs, fdp, fds;
+	} env; /* the 28-byte form of FLDENV */
+	uint32_t mxcsr, pkru;
+	uint16_t fcw, fsw;
+	uint32_t unused[6];
+	uint8_t fxsave[512];
+};
+
+_Static_assert(offsetof(struct user_regs, opmask) == 2048, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, st) == 2112, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, env) == 2240, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, mxcsr) == 2268, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, pkru) == 2272, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, fcw) == 2276, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, fsw) == 2278, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, fxsave) == 2304, "ring3_regs.S");
+
+struct mismatch {
+	const char *component, *reg;
+	uint32_t number; /* of the register */
+	uint32_t word;   /* 64-bit word within it */
+	uint64_t slot, want, got;
+};
+
+/* How often a task uses its registers. */
+enum use { USE_ALWAYS, USE_SELDOM, USE_NEVER, USE_FIRST };
+
+struct user_block {
+	/* Set by the kernel when it (re-)creates the task. */
+	uint32_t id;         /* also the owner in the hash */
+	uint32_t generation; /* 0 = first task on this memory */
+	uint32_t features, mxcsr_mask, pkru_init, cpus;
+	uint64_t seed, random;
+	uint64_t loops;
+	enum use use;
+	uint32_t use_first;       /* USE_FIRST: slots that use */
+	uint32_t peer;            /* `pipe`: which end */
+	uint32_t flips;           /* a knob turn every so many slots; 0 = never */
+	bool lifecycle, migrates; /* fork, exec, exit; change CPUs */
+	bool inherited;           /* just forked: the registers are the parent's */
+	/* What the registers hold: INIT, or the values of this owner and slot. */
+	bool have_values;
+	uint32_t have_owner, have_generation;
+	uint64_t have_slot;
+	/* Added up by user mode, over all tasks on this memory; the kernel reports them. */
+	uint64_t checks, slots, uses, init_checks, fork_checks, migrations, used_up_to;
+	bool quiet;
+	struct user_regs regs __attribute__((aligned(64)));
+	struct mismatch mismatch;
+	uint8_t stack[8192] __attribute__((aligned(64)));
+};
+
+#define MAX_TASKS 16
+extern struct user_block user_blocks[MAX_TASKS];
+
+/* ---- ring3_regs.S; @features as above ---- */
+void user_regs_load(const struct user_regs *regs, uint32_t features);
+void user_regs_store(struct user_regs *regs, uint32_t features); /* leaves them as they are */
+void user_regs_peek(struct user_regs *regs, uint32_t features);  /* FXSAVE instead of popping */
+
+/* ---- ring3_check.c ---- */
+void user_check(struct user_block *u); /* whatever u->have_* says */
+void user_set_new(struct user_block *u, uint64_t slot);
+
+/* ---- the programs: entered with the block as argument, never return ---- */
+void user_worker(struct user_block *u);
+void user_pipe(struct user_block *u);
+void user_mixed(struct user_block *u);
+void user_migrator(struct user_block *u);
+void user_handoff(struct user_block *u);
+void user_hang(struct user_block *u);
+
+/* ---- system calls ---- */
+static inline uint64_t user_syscall(enum syscall number, uint64_t a)
+{
+	uint64_t result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"((uint64_t)number), "D"(a) : "memory");
+	return result;
+}
+
+#endif

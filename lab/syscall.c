@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What user mode may ask for; ring3.h has the list. */
+#include "task.h"
+#include "engine.h"
+#include "experiment.h"
+#include "report.h"
+
+uint64_t kernel_phase_loads, kernel_phase_switches;
+uint64_t fork_count, exec_count;
+
+/*
+ * `kthread`: both peers enter the kernel and hand the CPU to each other for many
+ * rounds. What is counted lies between the moment both are inside and the
+ * moment the first one is about to leave.
+ */
+static struct {
+	struct spinlock lock;
+	uint32_t inside, turn;
+	struct wait_queue waiting[2];
+	uint64_t loads, switches;
+} handoff;
+
+static void handoff_rounds(struct cpu *cpu, uint32_t peer, uint64_t rounds)
+{
+	struct xst_counters sum;
+
+	spin_lock(&handoff.lock);
+	if (++handoff.inside == 2) {
+		handoff.turn = 0;
+		engine_sum_counters(&sum);
+		handoff.loads = sum.loads;
+		handoff.switches = sum.switches;
+		task_wake_one(&handoff.waiting[!peer]);
+	} else {
+		task_wait(&handoff.waiting[peer], &handoff.lock);
+	}
+	for (uint64_t i = 0; i < rounds; i++) {
+		while (handoff.turn != peer)
+			task_wait(&handoff.waiting[peer], &handoff.lock);
+		handoff.turn = !peer;
+		cpu->progress++;
+		task_wake_one(&handoff.waiting[!peer]);
+		/* The timer keeps counting, and the watchdog looking, in this long stay. */
+		spin_unlock(&handoff.lock);
+		arch_irq_window();
+		spin_lock(&handoff.lock);
+	}
+	if (handoff.inside == 2) {
+		engine_sum_counters(&sum);
+		kernel_phase_loads += sum.loads - handoff.loads;
+		kernel_phase_switches += sum.switches - handoff.switches;
+	}
+	handoff.inside--;
+	spin_unlock(&handoff.lock);
+}
+
+static uint64_t fork(struct cpu *cpu)
+{
+	struct task_spec spec;
+
+	if (!experiment_may_fork(cpu->current, &spec))
+		return 0;
+	if (!task_fork(cpu, &spec))
+		return 0;
+	__atomic_fetch_add(&fork_count, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+void syscall_entry(struct cpu *cpu, struct frame *frame)
+{
+	struct task *self = cpu->current;
+	uint64_t a = frame->rdi;
+
+	switch (frame->rax) {
+	case SYS_YIELD:
+		task_yield();
+		break;
+	case SYS_EXIT:
+		task_exit();
+		break;
+	case SYS_MIGRATE:
+		task_move((uint32_t)(a % cpu_count));
+		break;
+	case SYS_PIPE_READ:
+		pipe_read((unsigned)a);
+		break;
+	case SYS_PIPE_WRITE:
+		pipe_write((unsigned)a);
+		break;
+	case SYS_FORK:
+		frame->rax = fork(cpu);
+		break;
+	case SYS_EXEC:
+		engine_exec(cpu, self);
+		__atomic_fetch_add(&exec_count, 1, __ATOMIC_RELAXED);
+		break;
+	case SYS_FLIP:
+		engine_set_policy(cpu, policies[a % policy_count]);
+		break;
+	case SYS_HANDOFF:
+		handoff_rounds(cpu, self->user->peer, a);
+		break;
+	case SYS_CORRUPTION:
+		frame->rax = report_corruption(cpu, (const struct mismatch *)(uintptr_t)a);
+		break;
+	case SYS_CORRUPTIONS:
+		report_corruptions(a);
+		break;
+	default:
+		panic("task %u: unknown system call %llu", self->id,
+		      (unsigned long long)frame->rax);
+	}
+}
