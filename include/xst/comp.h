@@ -24,7 +24,7 @@ enum xst_comp {
 #define XST_MASK(id) (1ULL << (id))
 
 /* A CPUID flag as one number: never 0, which means "none". */
-enum xst_reg { XST_REG_EAX, XST_REG_EBX, XST_REG_ECX, XST_REG_EDX };
+enum xst_cpuid_reg { XST_REG_EAX, XST_REG_EBX, XST_REG_ECX, XST_REG_EDX };
 #define XST_FLAG_NONE 0ULL
 #define XST_FLAG(leaf, subleaf, reg, bit)                                                          \
 	(1ULL << 63 | (uint64_t)(leaf) << 24 | (uint64_t)(subleaf) << 8 |                          \
