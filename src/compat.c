@@ -27,7 +27,7 @@ const char *xst_compat_name(enum xst_compat compat)
 	return "unknown";
 }
 
-const char *xst_verdict_name(enum xst_verdict verdict)
+const char *xst_compat_verdict_name(enum xst_compat_verdict verdict)
 {
 	switch (verdict) {
 	case XST_VERDICT_OK:
@@ -57,7 +57,7 @@ static bool resizable(unsigned id, uint32_t a, uint32_t b)
 	return info && info->bytes_alt && a >= info->bytes && b >= info->bytes;
 }
 
-static void worse(struct xst_compat_report *r, enum xst_verdict verdict)
+static void worse(struct xst_compat_report *r, enum xst_compat_verdict verdict)
 {
 	if (verdict > r->verdict)
 		r->verdict = verdict;
@@ -68,7 +68,7 @@ static void put(struct xst_compat_report *r, unsigned id, enum xst_compat compat
 		uint64_t got, struct xst_diag *diag)
 {
 	static const struct {
-		enum xst_verdict verdict;
+		enum xst_compat_verdict verdict;
 		int code;
 		const char *rule;
 	} meaning[] = {

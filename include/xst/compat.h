@@ -27,14 +27,14 @@ enum xst_compat {
 };
 
 /* The answer for the whole: also what the judging functions return. */
-enum xst_verdict {
+enum xst_compat_verdict {
 	XST_VERDICT_OK = 0,      /* copy the bytes */
 	XST_VERDICT_CONVERT = 1, /* xst_image_convert(), nothing is lost */
 	XST_VERDICT_REFUSE = 2,
 };
 
 struct xst_compat_report {
-	enum xst_verdict verdict;
+	enum xst_compat_verdict verdict;
 	uint8_t comp[64]; /* enum xst_compat */
 	/* The same as sets. */
 	uint64_t same, moved, resized, size, missing;
@@ -58,12 +58,12 @@ struct xst_compat_report {
 const char *xst_compat_name(enum xst_compat compat);
 
 /**
- * xst_verdict_name() - "ok", "convert" or "refuse".
+ * xst_compat_verdict_name() - "ok", "convert" or "refuse".
  *
  * Context: any ring; never faults.
  * Return:  a static string, never NULL.
  */
-const char *xst_verdict_name(enum xst_verdict verdict);
+const char *xst_compat_verdict_name(enum xst_compat_verdict verdict);
 
 /**
  * xst_caps_state() - the components that an image made on this CPU can hold.
@@ -84,7 +84,7 @@ uint64_t xst_caps_state(const struct xst_caps *caps);
  *          want is what @to has, got what @from has.
  *
  * Context: any ring; pure; never faults.
- * Return:  enum xst_verdict.
+ * Return:  enum xst_compat_verdict.
  */
 int xst_compat_layouts(const struct xst_layout *from, const struct xst_layout *to,
 		       struct xst_compat_report *report, struct xst_diag *diag);
@@ -103,7 +103,7 @@ int xst_compat_layouts(const struct xst_layout *from, const struct xst_layout *t
  * reported but do not refuse: an image decides whether they are set.
  *
  * Context: any ring; pure; never faults.
- * Return:  enum xst_verdict.
+ * Return:  enum xst_compat_verdict.
  */
 int xst_compat_cpus(const struct xst_caps *from, const struct xst_caps *to, uint64_t mask,
 		    struct xst_compat_report *report, struct xst_diag *diag);
