@@ -71,7 +71,7 @@ static bool matches(const struct family *f, const char *name, unsigned *number)
 	return digits && !name[i] && n >= f->first && n <= f->last && (digits == 1 || n >= 10);
 }
 
-int xst_reg_find(const char *name, struct xst_reg *reg)
+int xst_reg_find(const char *name, struct xst_reg_place *reg)
 {
 	unsigned number = 0;
 	size_t i;
@@ -98,14 +98,14 @@ int xst_reg_find(const char *name, struct xst_reg *reg)
 }
 
 /* Where piece @p begins in @image. */
-static size_t place(const struct xst_image *image, const struct xst_reg *reg, unsigned p)
+static size_t place(const struct xst_image *image, const struct xst_reg_place *reg, unsigned p)
 {
 	unsigned id = reg->piece[p].component;
 
 	return reg->piece[p].offset + (id < 2 ? 0 : (size_t)image->layout->offset[id]);
 }
 
-static int check(const struct xst_image *image, const struct xst_reg *reg)
+static int check(const struct xst_image *image, const struct xst_reg_place *reg)
 {
 	unsigned p;
 
@@ -128,7 +128,7 @@ static int check(const struct xst_image *image, const struct xst_reg *reg)
 }
 
 /* MXCSR does not follow XSTATE_BV[1] in the standard format. */
-static bool stored(const struct xst_image *image, const struct xst_reg *reg, unsigned p)
+static bool stored(const struct xst_image *image, const struct xst_reg_place *reg, unsigned p)
 {
 	uint64_t bv = xst_get64(image->area, XST_OFF_XSTATE_BV);
 
@@ -138,7 +138,7 @@ static bool stored(const struct xst_image *image, const struct xst_reg *reg, uns
 	return (bv & XST_MASK(reg->piece[p].component)) != 0;
 }
 
-static void initial(const struct xst_reg *reg, unsigned p, void *value)
+static void initial(const struct xst_reg_place *reg, unsigned p, void *value)
 {
 	__builtin_memset(value, 0, reg->piece[p].bytes);
 	if (reg->piece[p].component == XST_COMP_X87 && reg->piece[p].offset == XST_OFF_FCW)
@@ -149,7 +149,7 @@ static void initial(const struct xst_reg *reg, unsigned p, void *value)
 
 int xst_image_get(const struct xst_image *image, const char *name, void *value, size_t *bytes)
 {
-	struct xst_reg reg;
+	struct xst_reg_place reg;
 	char *out = value;
 	unsigned p;
 	int err = xst_reg_find(name, &reg);
@@ -195,7 +195,7 @@ static void materialise(const struct xst_image *image, unsigned id)
 int xst_image_set(const struct xst_image *image, const char *name, const void *value,
 		  size_t bytes)
 {
-	struct xst_reg reg;
+	struct xst_reg_place reg;
 	const char *in = value;
 	uint64_t bv;
 	unsigned p;

@@ -22,7 +22,7 @@ extern "C" {
 
 #define XST_REG_MAX_BYTES 1024u /* a tile */
 
-struct xst_reg {
+struct xst_reg_place {
 	uint32_t bytes;
 	uint32_t pieces;
 	struct {
@@ -40,7 +40,7 @@ struct xst_reg {
  * Context: any ring; pure; never faults.
  * Return:  XST_OK; XST_ERR_INVALID for a name of no register.
  */
-int xst_reg_find(const char *name, struct xst_reg *reg);
+int xst_reg_find(const char *name, struct xst_reg_place *reg);
 
 /**
  * xst_image_get() - read a register.
