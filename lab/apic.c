@@ -103,7 +103,7 @@ void apic_start_others(void)
 	}
 }
 
-void apic_wake(uint32_t apic_id)
+void apic_send_vector(uint32_t apic_id, uint32_t vector)
 {
-	apic_send(apic_id << 24, ICR_FIXED | VECTOR_WAKEUP);
+	apic_send(apic_id << 24, ICR_FIXED | vector);
 }

@@ -33,6 +33,7 @@ struct frame {
 #define VECTOR_DF      8
 #define VECTOR_TIMER   0x40
 #define VECTOR_WAKEUP  0x41
+#define VECTOR_FETCH   0x42
 #define VECTOR_SYSCALL 0x80
 
 static inline void arch_outb(uint16_t port, uint8_t value)
@@ -154,7 +155,7 @@ void apic_init(void);
 void apic_timer_start(uint32_t count);
 void apic_end_of_interrupt(void);
 void apic_start_others(void);
-void apic_wake(uint32_t apic_id);
+void apic_send_vector(uint32_t apic_id, uint32_t vector);
 uint32_t apic_own_id(void);
 
 #endif

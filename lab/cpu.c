@@ -11,6 +11,7 @@
 #include "lab.h"
 #include "engine.h"
 #include "task.h"
+#include "xst_port.h"
 
 #define MSR_GS_BASE 0xc0000101u
 
@@ -128,6 +129,29 @@ const char *machine_name(void)
 	return names[machine_kind()];
 }
 
+/* Another CPU wants what only this CPU's registers hold. */
+static void serve_fetch(struct cpu *cpu)
+{
+	if (__atomic_exchange_n(&cpu->fetch_wanted, false, __ATOMIC_ACQ_REL))
+		xst_cpu_evict(&cpu->fpu);
+}
+
+/*
+ * Two CPUs may fetch from each other at once with interrupts off, so requests are
+ * served while waiting. No spinlock is held here: switches happen without any.
+ */
+void lab_fetch(uint32_t home, const struct xst_ctx *ctx)
+{
+	struct cpu *self = this_cpu(), *target = &cpus[home];
+
+	__atomic_store_n(&target->fetch_wanted, true, __ATOMIC_RELEASE);
+	apic_send_vector(target->apic_id, VECTOR_FETCH);
+	while (xst_ctx_home(ctx) != XST_NO_CPU) {
+		serve_fetch(self);
+		arch_pause();
+	}
+}
+
 static bool fixed_up(struct frame *frame)
 {
 	for (const struct fixup *f = __extable_start; f < __extable_end; f++) {
@@ -166,6 +190,10 @@ void trap_entry(struct frame *frame)
 		break;
 	case VECTOR_WAKEUP:
 		apic_end_of_interrupt();
+		break;
+	case VECTOR_FETCH:
+		apic_end_of_interrupt();
+		serve_fetch(cpu);
 		break;
 	case VECTOR_SYSCALL:
 		syscall_entry(cpu, frame);

@@ -59,7 +59,7 @@ void experiment_task_ended(struct task *task)
 		return;
 	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
 	if (__atomic_sub_fetch(&live_tasks, 1, __ATOMIC_SEQ_CST) == 0)
-		apic_wake(cpus[0].apic_id);
+		apic_send_vector(cpus[0].apic_id, VECTOR_WAKEUP);
 }
 
 bool experiment_may_fork(const struct task *parent, struct task_spec *spec)

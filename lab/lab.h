@@ -102,7 +102,8 @@ struct cpu {
 	struct cpu *self; /* first: %gs:0 */
 	uint32_t id, apic_id;
 	struct task *current, *idle, *previous;
-	bool need_resched, idling, online;
+	bool need_resched, idling;
+	bool fetch_wanted; /* another CPU asks for xst_cpu_evict() */
 	uint64_t ticks, random;
 	uint64_t progress; /* slots done by tasks here */
 	struct run_queue queue;

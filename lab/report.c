@@ -31,6 +31,11 @@ static const struct {
 	COUNTER(probes),
 	COUNTER(traps),
 	COUNTER(flips),
+	COUNTER(clears),
+	COUNTER(first_uses),
+	COUNTER(apart_saves),
+	COUNTER(apart_loads),
+	COUNTER(apart_failed),
 };
 #undef COUNTER
 
@@ -183,6 +188,17 @@ void report_skipped(const char *reason)
 	lab_exit(true);
 }
 
+/* What the engine executed beside the save and restore instructions themselves. */
+static uint64_t engine_instructions(const struct engine_totals *totals,
+				    const struct xst_counters *n)
+{
+	uint64_t all = totals->instructions_switch + totals->instructions_return +
+		       totals->instructions_trap;
+	uint64_t moves = n->saves + n->loads + n->clears + n->apart_saves + n->apart_loads;
+
+	return totals->counted ? all - moves : 0;
+}
+
 void report_result(const char *reason)
 {
 	static uint32_t reporting;
@@ -214,9 +230,7 @@ void report_result(const char *reason)
 
 	begin_result(reason ? "failed" : "ok", reason);
 	add_bool("counted", totals.counted);
-	add_number("engine_instructions", totals.instructions_switch + totals.instructions_return +
-						  totals.instructions_trap -
-						  (totals.counted ? sum.saves + sum.loads : 0));
+	add_number("engine_instructions", engine_instructions(&totals, &sum));
 	add_number("instructions_switch", totals.instructions_switch);
 	add_number("instructions_return", totals.instructions_return);
 	add_number("instructions_trap", totals.instructions_trap);

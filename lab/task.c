@@ -56,7 +56,7 @@ static void enqueue(struct task *task)
 	queue_put(&target->queue, task);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (target != this_cpu() && __atomic_load_n(&target->idling, __ATOMIC_SEQ_CST))
-		apic_wake(target->apic_id);
+		apic_send_vector(target->apic_id, VECTOR_WAKEUP);
 }
 
 /* Runs on the next task's stack: now, and not before, the previous one may run elsewhere. */

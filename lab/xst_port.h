@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The library's hooks in the lab: a broken promise ends the run, and a restore
- * that faults goes on at its fix-up (cpu.c searches the table).
+ * The library's hooks in the lab: a broken promise ends the run, a restore that
+ * faults goes on at its fix-up (cpu.c searches the table), and registers that
+ * another CPU holds are fetched by an inter-processor interrupt (cpu.c).
  */
 #ifndef LAB_XST_PORT_H
 #define LAB_XST_PORT_H
 
+#include <stdint.h>
+
 _Noreturn void lab_assert_failed(const char *condition, const char *file, int line);
+
+struct xst_ctx;
+void lab_fetch(uint32_t home, const struct xst_ctx *ctx);
+
+#define XST_FETCH(cpu, home, ctx) lab_fetch(home, ctx)
 
 #define XST_ASSERT(cond) ((cond) ? (void)0 : lab_assert_failed(#cond, __FILE__, __LINE__))
 
