@@ -138,6 +138,9 @@ static int same_cpu(const struct xst_system *sys, const struct xst_caps *caps,
 	return XST_OK;
 }
 
+/* What a reset of the registers leaves as it is. */
+#define B_LASTING (XST_B_POLICY | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_DESTROYS)
+
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 {
 	const struct xst_system *sys = cpu->sys;
@@ -155,13 +158,8 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	if (err)
 		return err;
 	cpu->owner = NULL;
-	cpu->live = false;
-	cpu->dirty = false;
-	cpu->init = true;
-	cpu->apart_live = false;
-	cpu->ready = false;
-	cpu->ts = false;
 	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);
@@ -180,11 +178,10 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 	cpu->id = id;
 	cpu->mask = sys->mask;
 	cpu->insn = (uint8_t)sys->insn;
-	cpu->extras = (uint8_t)((sys->pkru ? EXTRA_PKRU : 0) | (sys->apart ? EXTRA_APART : 0) |
-				(sys->fip_leak ? EXTRA_FIP : 0));
 	cpu->policy = *xst_policy_by_name("auto");
-	if (sys->xgetbv1)
-		cpu->extras |= EXTRA_SKIP_INIT;
+	cpu->bits = (sys->pkru ? XST_B_PKRU : 0u) | (sys->apart ? XST_B_APART : 0u) |
+		    (sys->fip_leak ? XST_B_FIP : 0u) |
+		    (sys->insn == XST_INSN_FNSAVE ? XST_B_DESTROYS : 0u) | xst_policy_bits(sys, &cpu->policy);
 	return xst_cpu_online(cpu, NULL);
 }
 
@@ -192,10 +189,7 @@ void xst_cpu_offline(struct xst_cpu *cpu)
 {
 	if (cpu->cur)
 		xst_ctx_flush(cpu, cpu->cur);
-	evict(cpu);
+	cpu->bits = evict(cpu, cpu->bits) & ~(XST_B_LIVE | XST_B_INIT | XST_B_APART_LIVE |
+					      XST_B_READY);
 	cpu->owner = NULL;
-	cpu->live = false;
-	cpu->init = false;
-	cpu->apart_live = false;
-	cpu->ready = false;
 }

@@ -12,13 +12,34 @@
 #include <xst/switch.h>
 #include <xst/world.h>
 
-/* Reasons to leave the short path; xst_cpu.extras. */
-#define EXTRA_PKRU      1u
-#define EXTRA_APART     2u
-#define EXTRA_SKIP_INIT 4u
-#define EXTRA_FIP       8u
+/*
+ * Every primitive takes the CPU's bits and returns them changed; the event that began writes them
+ * back. So the compiler can fold what a caller knows about them, and the common case is straight
+ * code made of the same lines as all others.
+ */
+typedef uint32_t bits_t;
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define MXCSR_INIT 0x1f80u
+
+/* Off the short path: one copy each, and out of the way. */
+#define XST_COLD     __attribute__((noinline, cold, unused))
+#define XST_NOINLINE __attribute__((noinline, unused))
+
+/* Never stored: a caller has looked, the task coming in has an area and no home. */
+#define B_CHECKED (1u << 31)
+
+#define XST_B_POLICY                                                                               \
+	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
+
+static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct xst_policy *p)
+{
+	return (p->load == XST_LOAD_RETURN ? XST_B_LOAD_RETURN : 0u) |
+	       (p->load == XST_LOAD_FIRST_USE ? XST_B_LOAD_USE : 0u) |
+	       (p->save == XST_SAVE_DISPLACED ? XST_B_DISPLACED : 0u) |
+	       (p->keep_owner ? XST_B_KEEP : 0u) |
+	       (p->skip_init && sys->xgetbv1 ? XST_B_SKIP_INIT : 0u);
+}
 
 static inline uint64_t get64(const uint8_t *p)
 {
@@ -36,22 +57,20 @@ static inline uint32_t get32(const uint8_t *p)
 	return v;
 }
 
-static inline void clear_ts(struct xst_cpu *cpu)
+ALWAYS_INLINE bits_t clear_ts(struct xst_cpu *cpu, bits_t b)
 {
-	if (cpu->ts) {
+	if (b & XST_B_TS)
 		xst_w_clts(cpu->world);
-		cpu->ts = false;
-	}
+	return b & ~XST_B_TS;
 }
 
-static inline void set_ts(struct xst_cpu *cpu)
+ALWAYS_INLINE bits_t set_ts(struct xst_cpu *cpu, bits_t b)
 {
-	if (!cpu->ts) {
 #ifndef XST_TWIN_NO_TS
+	if (!(b & XST_B_TS))
 		xst_w_stts(cpu->world);
 #endif
-		cpu->ts = true;
-	}
+	return b | XST_B_TS;
 }
 
 /* Another CPU may ask where a task's truth is while its home gives it back: the area must be
@@ -85,51 +104,60 @@ static inline void make_image_init(uint8_t *area)
 	__builtin_memcpy(area + 24, &mxcsr, sizeof(mxcsr));
 }
 
-/* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
-static inline void save(struct xst_cpu *cpu, struct xst_ctx *ctx)
+/* A save or a load whose result is INIT: make it so without the instruction. TS is clear. */
+static XST_COLD bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	if ((cpu->extras & EXTRA_SKIP_INIT) && registers_are_init(cpu)) {
-		cpu->n.saves_elided++;
-		cpu->init = true;
-		make_image_init(ctx->area);
-		return;
-	}
+	if (!registers_are_init(cpu))
+		return false;
+	cpu->n.saves_elided++;
+	make_image_init(ctx->area);
+	return true;
+}
+
+/* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
+ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+{
+	if ((b & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
+		return b | XST_B_INIT;
 	cpu->n.saves++;
 #ifndef XST_TWIN_SKIP_SAVE
 	xst_w_save(cpu->world, cpu->insn, ctx->area, cpu->mask);
 #endif
-	if (cpu->insn == XST_INSN_FNSAVE) {
+	if (b & XST_B_DESTROYS) {
+		/* FNINIT leaves the stack registers' contents: nobody's, but not INIT. */
 		cpu->owner = NULL;
-		cpu->init = false; /* FNINIT leaves the stack registers' contents */
+		b &= ~XST_B_INIT;
 	}
+	return b;
 }
 
 /* The registers hold the only copy of a task that does not run: write it to its area. */
-static inline void evict(struct xst_cpu *cpu)
+static XST_COLD bits_t evict(struct xst_cpu *cpu, bits_t b)
 {
 	struct xst_ctx *ctx = cpu->owner;
-	bool ts = cpu->ts;
+	const bits_t ts = b & XST_B_TS;
 
-	if (!cpu->dirty)
-		return;
-	clear_ts(cpu);
-	save(cpu, ctx);
-	cpu->dirty = false;
+	if (!(b & XST_B_DIRTY))
+		return b;
+	b = save(cpu, ctx, clear_ts(cpu, b)) & ~XST_B_DIRTY;
 	set_home(ctx, XST_NO_CPU);
-	if (ts)
-		set_ts(cpu);
+	return ts ? set_ts(cpu, b) : b;
 }
 
-/* Make sure that @ctx's area holds its truth, wherever its registers are. */
-static inline void settle(struct xst_cpu *cpu, struct xst_ctx *ctx)
+/* Make sure that @ctx's area holds its truth, wherever its registers are. While another CPU is
+ * asked, it may ask this one: the bits must be where xst_cpu_evict() finds them. */
+static XST_COLD bits_t settle(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
-	uint32_t home = xst_ctx_home(ctx);
+	const uint32_t home = xst_ctx_home(ctx);
 
 	if (home == cpu->id)
-		evict(cpu);
-	else if (home != XST_NO_CPU)
-		XST_FETCH(cpu, home, ctx);
+		return evict(cpu, b);
+	if (home == XST_NO_CPU)
+		return b;
+	cpu->bits = b;
+	XST_FETCH(cpu, home, ctx);
 	XST_ASSERT(xst_ctx_home(ctx) == XST_NO_CPU);
+	return cpu->bits;
 }
 
 static inline bool in_place(const struct xst_cpu *cpu, const struct xst_ctx *ctx)
@@ -143,7 +171,7 @@ static inline bool in_place(const struct xst_cpu *cpu, const struct xst_ctx *ctx
 
 /* AMD and Hygon: a restore without a pending exception leaves the pointers of the task before.
  * Pending as hardware recomputes it, not as FSW.ES in the image says. */
-static inline void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area)
+static XST_COLD void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area)
 {
 	const uint32_t fcw = get32(area) & 0xffff, fsw = get32(area) >> 16;
 
@@ -154,8 +182,7 @@ static inline void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area)
 
 /* The image was refused: the task gets fresh state, and the caller can see why in ctx->fault. The
  * restore may have changed registers before it faulted, so everything is loaded anew. */
-static __attribute__((noinline, cold)) void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx,
-							 int vector)
+static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int vector)
 {
 	cpu->n.loads_failed++;
 	ctx->fault = (uint8_t)vector;
@@ -165,80 +192,108 @@ static __attribute__((noinline, cold)) void load_failed(struct xst_cpu *cpu, str
 	XST_ASSERT(!vector);
 }
 
+/* May this load be left out? If not, do what has to come before it. TS is clear. */
+static XST_COLD bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
+{
+	if ((b & XST_B_SKIP_INIT) && image_is_init(cpu, ctx->area) &&
+	    ((b & XST_B_INIT) || registers_are_init(cpu))) {
+		cpu->n.loads_elided_init++;
+		return true;
+	}
+	if (b & XST_B_FIP)
+		scrub_fip(cpu, ctx->area);
+	return false;
+}
+
 /* Load @ctx. TS is clear. */
-static inline void load(struct xst_cpu *cpu, struct xst_ctx *ctx)
+ALWAYS_INLINE bits_t load(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	int vector = 0;
 
-	if (cpu->dirty)
-		evict(cpu);
-	if (xst_ctx_home(ctx) != XST_NO_CPU)
-		settle(cpu, ctx);
+	if (b & XST_B_DIRTY)
+		b = evict(cpu, b);
+	if (!(b & B_CHECKED) && xst_ctx_home(ctx) != XST_NO_CPU)
+		b = settle(cpu, ctx, b);
 	cpu->owner = ctx;
 	ctx->last_cpu = cpu->id;
-	if (cpu->extras & (EXTRA_SKIP_INIT | EXTRA_FIP)) {
-		if ((cpu->extras & EXTRA_SKIP_INIT) && image_is_init(cpu, ctx->area) &&
-		    (cpu->init || registers_are_init(cpu))) {
-			cpu->n.loads_elided_init++;
-			return;
-		}
-		if (cpu->extras & EXTRA_FIP)
-			scrub_fip(cpu, ctx->area);
-	}
+	if ((b & (XST_B_SKIP_INIT | XST_B_FIP)) && elide_load(cpu, ctx, b))
+		return b;
 #ifndef XST_TWIN_SKIP_RESTORE
 	vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
 #endif
-	if (__builtin_expect(vector, 0))
-		load_failed(cpu, ctx, vector);
-	else
+	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
+	else
+		load_failed(cpu, ctx, vector);
+	return b;
 }
 
-/* Components that CR0.TS does not guard, in their own image. They are loaded before the others, so
+/* The running task's registers must be in place now. */
+ALWAYS_INLINE bits_t validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+{
+	cpu->n.validations++;
+	b = clear_ts(cpu, b);
+	if ((b & XST_B_KEEP) && in_place(cpu, ctx)) {
+		cpu->n.loads_skipped_owner++;
+		if (b & XST_B_DIRTY) {
+			/* They were this task's only copy, and are in use again. */
+			set_home(ctx, XST_NO_CPU);
+			b &= ~XST_B_DIRTY;
+		}
+	} else {
+		b = load(cpu, ctx, b);
+	}
+	return (b & ~XST_B_INIT) | XST_B_LIVE;
+}
+
+/* Components that CR0.TS does not guard, in their own image; the instructions that move them are
+ * guarded all the same: #NM whatever the mask. They are loaded before the others, so
  * that the other image is the last one restored from, as the modified optimisation wants it. */
-static inline void save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx)
+static XST_COLD bits_t save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	const struct xst_system *sys = cpu->sys;
+	const bits_t ts = b & XST_B_TS;
 
+	b = clear_ts(cpu, b);
 	cpu->n.apart_saves++;
 	xst_w_save(cpu->world, cpu->insn, ctx->area + sys->apart_offset, sys->apart);
+	return ts ? set_ts(cpu, b) : b;
 }
 
-/* The components are not guarded by TS, but the instruction is: #NM whatever the mask. */
-static inline void load_apart(struct xst_cpu *cpu, const uint8_t *image)
+static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
-	bool ts = cpu->ts;
+	const struct xst_system *sys = cpu->sys;
+	const bits_t ts = b & XST_B_TS;
 	int vector;
 
-	clear_ts(cpu);
-	vector = xst_w_load(cpu->world, cpu->insn, image, cpu->sys->apart);
-	if (__builtin_expect(vector, 0)) {
-		vector = xst_w_load(cpu->world, cpu->insn, cpu->sys->fresh_apart, cpu->sys->apart);
-		XST_ASSERT(!vector);
-		cpu->n.apart_failed++;
-	}
+	b = clear_ts(cpu, b) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
-	if (ts)
-		set_ts(cpu);
+	vector = xst_w_load(cpu->world, cpu->insn, ctx->area + sys->apart_offset, sys->apart);
+	if (vector) {
+		cpu->n.apart_failed++;
+		ctx->fault = (uint8_t)vector;
+		vector = xst_w_load(cpu->world, cpu->insn, sys->fresh_apart, sys->apart);
+		XST_ASSERT(!vector);
+	}
+	return ts ? set_ts(cpu, b) : b;
 }
 
 /* Set the registers to INIT for nobody. TS is clear. */
-static inline void clear_registers(struct xst_cpu *cpu)
+static XST_COLD bits_t clear_registers(struct xst_cpu *cpu, bits_t b)
 {
 	int vector;
 
-	if (cpu->init)
-		return;
-	if (cpu->dirty)
-		evict(cpu);
+	if (b & XST_B_INIT)
+		return b;
+	b = evict(cpu, b);
 	cpu->n.clears++;
-	if ((cpu->extras & EXTRA_FIP) && cpu->insn == XST_INSN_FXSAVE)
+	if ((b & XST_B_FIP) && cpu->insn == XST_INSN_FXSAVE)
 		xst_w_scrub_fip(cpu->world);
 	vector = xst_w_load(cpu->world, cpu->insn, cpu->sys->fresh, cpu->mask);
 	XST_ASSERT(!vector);
 	(void)vector;
 	cpu->owner = NULL;
-	cpu->init = true;
+	return b | XST_B_INIT;
 }
 
 #endif

@@ -11,26 +11,8 @@
 /* After this many blind slots one is entered with TS set, to see whether the task still uses it. */
 #define BLIND_MAX 255u
 
-/* The running task's registers must be in place now. */
-static inline void validate(struct xst_cpu *cpu, struct xst_ctx *ctx)
-{
-	cpu->n.validations++;
-	clear_ts(cpu);
-	if (cpu->policy.keep_owner && in_place(cpu, ctx))
-		cpu->n.loads_skipped_owner++;
-	else
-		load(cpu, ctx);
-	if (cpu->dirty) {
-		/* They were this task's only copy, and are in use again. */
-		cpu->dirty = false;
-		set_home(ctx, XST_NO_CPU);
-	}
-	cpu->init = false;
-	cpu->live = true;
-}
-
 /* What the slot that ends taught about the task's use. */
-static inline void account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx)
+static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	switch (cpu->slot) {
 	case XST_SLOT_USED:
@@ -46,135 +28,156 @@ static inline void account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		break;
 	}
 	cpu->slot = XST_SLOT_UNKNOWN;
+	return b & ~XST_B_SLOT;
 }
 
-static inline void leave(struct xst_cpu *cpu, struct xst_ctx *prev)
+ALWAYS_INLINE bits_t leave(struct xst_cpu *cpu, struct xst_ctx *prev, bits_t b)
 {
-	if (cpu->live) {
-		cpu->live = false;
-		if (cpu->policy.save == XST_SAVE_SWITCH_OUT) {
-			save(cpu, prev);
-		} else {
-			cpu->dirty = true;
+	if (b & XST_B_LIVE) {
+		b &= ~XST_B_LIVE;
+		if (b & XST_B_DISPLACED) {
+			b |= XST_B_DIRTY;
 			set_home(prev, cpu->id);
+		} else {
+			b = save(cpu, prev, b);
 		}
 	}
-	if (cpu->slot != XST_SLOT_UNKNOWN)
-		account_slot(cpu, prev);
-	if (!(cpu->extras & (EXTRA_PKRU | EXTRA_APART)))
-		return;
-	if (cpu->apart_live) {
-		bool ts = cpu->ts;
-
-		clear_ts(cpu);
-		save_apart(cpu, prev);
-		if (ts)
-			set_ts(cpu);
-		cpu->apart_live = false;
-	}
-	if (cpu->extras & EXTRA_PKRU)
+	if (b & XST_B_SLOT)
+		b = account_slot(cpu, prev, b);
+	if (b & XST_B_APART_LIVE)
+		b = save_apart(cpu, prev, b) & ~XST_B_APART_LIVE;
+	if (b & XST_B_PKRU)
 		prev->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
+	return b;
 }
 
 /* A slot begins under a first-use policy. */
-static inline void enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next)
+static inline bits_t enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b)
 {
-	const struct xst_policy *p = &cpu->policy;
-	const bool keep = p->keep_owner && in_place(cpu, next);
-	const bool preload = p->preload_after && next->use_row > p->preload_after;
+	const uint8_t after = cpu->policy.preload_after;
+	const bool keep = (b & XST_B_KEEP) && in_place(cpu, next);
+	const bool preload = after && next->use_row > after;
 
+	b |= XST_B_SLOT;
 	if (!keep && !preload) {
 		cpu->slot = XST_SLOT_ARMED;
-		set_ts(cpu);
-	} else if (next->blind == BLIND_MAX) {
+		return set_ts(cpu, b);
+	}
+	if (next->blind == BLIND_MAX) {
 		cpu->slot = XST_SLOT_PROBE;
 		cpu->n.probes++;
-		set_ts(cpu);
-	} else {
-		cpu->slot = XST_SLOT_BLIND;
-		if (!keep)
-			cpu->n.preloads++;
-		validate(cpu, next);
+		return set_ts(cpu, b);
 	}
+	cpu->slot = XST_SLOT_BLIND;
+	if (!keep)
+		cpu->n.preloads++;
+	return validate(cpu, next, b);
 }
 
 /* A task without an area: it may run until it touches a register. What is behind TS must not be
  * another's unless the policy leaks anyway. */
-static void enter_empty(struct xst_cpu *cpu)
+static XST_COLD bits_t enter_empty(struct xst_cpu *cpu, bits_t b)
 {
-	if (!xst_policy_leaky(&cpu->policy)) {
-		clear_ts(cpu);
-		clear_registers(cpu);
-	}
-	set_ts(cpu);
+	if (!(b & XST_B_LOAD_USE))
+		b = clear_registers(cpu, clear_ts(cpu, b));
+	return set_ts(cpu, b);
 }
 
 /* Make user mode enterable for the running task, as the policy wants it. */
-static inline void prepare(struct xst_cpu *cpu, struct xst_ctx *ctx)
+ALWAYS_INLINE bits_t prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
-	if ((cpu->extras & EXTRA_APART) && !cpu->apart_live) {
-		load_apart(cpu, ctx->area + cpu->sys->apart_offset);
-		cpu->apart_live = true;
+	if ((b & XST_B_APART) && !(b & XST_B_APART_LIVE))
+		b = load_apart(cpu, ctx, b);
+	if (!(b & XST_B_LIVE)) {
+		if (!(b & B_CHECKED) && !ctx->area)
+			b = enter_empty(cpu, b);
+		else if (b & XST_B_LOAD_USE)
+			b = set_ts(cpu, b);
+		else
+			b = validate(cpu, ctx, b);
 	}
-	if (!ctx->area)
-		enter_empty(cpu);
-	else if (cpu->live)
-		;
-	else if (cpu->policy.load != XST_LOAD_FIRST_USE)
-		validate(cpu, ctx);
-	else
-		set_ts(cpu);
-	cpu->ready = true;
+	return b | XST_B_READY;
 }
 
-static inline void enter(struct xst_cpu *cpu, struct xst_ctx *next)
+ALWAYS_INLINE bits_t enter(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b)
 {
 	/* PKRU at once: the kernel's own accesses to user memory obey it. */
-	if ((cpu->extras & EXTRA_PKRU) && cpu->pkru != next->pkru) {
+	if ((b & XST_B_PKRU) && cpu->pkru != next->pkru) {
 #ifndef XST_TWIN_NO_PKRU
 		xst_w_wrpkru(cpu->world, next->pkru);
 #endif
 		cpu->pkru = next->pkru;
 	}
-	cpu->ready = false;
-	if (cpu->policy.load == XST_LOAD_RETURN)
-		return;
-	if (cpu->policy.load == XST_LOAD_FIRST_USE && next->area)
-		enter_first_use(cpu, next);
-	prepare(cpu, next);
+	b &= ~XST_B_READY;
+	if (b & XST_B_LOAD_RETURN)
+		return b;
+	if ((b & XST_B_LOAD_USE) && next->area)
+		b = enter_first_use(cpu, next, b);
+	return prepare(cpu, next, b);
 }
+
+ALWAYS_INLINE void switch_steps(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
+				bits_t b)
+{
+	const bits_t before = b;
+
+	cpu->n.switches++;
+	if (prev)
+		b = leave(cpu, prev, b);
+	cpu->cur = next;
+	if (next)
+		b = enter(cpu, next, b);
+	if (b != before)
+		cpu->bits = b;
+}
+
+static XST_NOINLINE void switch_general(struct xst_cpu *cpu, struct xst_ctx *prev,
+					struct xst_ctx *next)
+{
+	switch_steps(cpu, prev, next, cpu->bits);
+}
+
+/* The two common cases, each recognised by one comparison: the same steps with most bits known, so
+ * that the compiler folds what cannot happen. Both run from user task to user task (eager), or with
+ * nothing to load (deferred), without a call. */
+#define EAGER_LIVE (XST_B_LIVE | XST_B_READY)
+#define DEFER      (XST_B_LOAD_RETURN | XST_B_KEEP)
+#define DEFER_FREE (XST_B_LIVE | XST_B_READY)
 
 void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 {
+	const bits_t b = cpu->bits;
+
 	XST_ASSERT(prev == cpu->cur);
 	XST_TRACE(cpu, "switch", next);
-	cpu->n.switches++;
-	if (prev)
-		leave(cpu, prev);
-	cpu->cur = next;
-	if (next)
-		enter(cpu, next);
+	if ((b & ~XST_B_PKRU) == EAGER_LIVE && prev && next && next->area &&
+	    xst_ctx_home(next) == XST_NO_CPU)
+		switch_steps(cpu, prev, next, B_CHECKED | EAGER_LIVE | (b & XST_B_PKRU));
+	else if ((b & ~(XST_B_PKRU | DEFER_FREE)) == DEFER)
+		switch_steps(cpu, prev, next, DEFER | (b & (XST_B_PKRU | DEFER_FREE)));
+	else
+		switch_general(cpu, prev, next);
 }
 
 void xst_return_to_user(struct xst_cpu *cpu)
 {
-	if (cpu->ready || !cpu->cur)
+	if ((cpu->bits & XST_B_READY) || !cpu->cur)
 		return;
 	XST_TRACE(cpu, "return-to-user", cpu->cur);
-	prepare(cpu, cpu->cur);
+	cpu->bits = prepare(cpu, cpu->cur, cpu->bits);
 }
 
 int xst_device_not_available(struct xst_cpu *cpu)
 {
-	if (!cpu->ts || !cpu->cur)
+	if (!(cpu->bits & XST_B_TS) || !cpu->cur)
 		return XST_ERR_NOT_OURS;
 	XST_TRACE(cpu, "device-not-available", cpu->cur);
 	if (!cpu->cur->area)
 		return XST_ERR_NEED_BYTES;
 	cpu->n.traps++;
-	if (cpu->slot != XST_SLOT_UNKNOWN)
+	if (cpu->bits & XST_B_SLOT)
 		cpu->slot = XST_SLOT_USED;
-	validate(cpu, cpu->cur);
+	cpu->bits = validate(cpu, cpu->cur, cpu->bits);
 	return XST_OK;
 }
 
@@ -233,43 +236,43 @@ int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t 
 	if (ctx != cpu->cur)
 		return XST_OK;
 	cpu->n.first_uses++;
+	cpu->bits = validate(cpu, ctx, cpu->bits);
 	/* Under a first-use policy this slot is one that used the registers. */
-	if (cpu->policy.load == XST_LOAD_FIRST_USE)
+	if (cpu->bits & XST_B_LOAD_USE) {
 		cpu->slot = XST_SLOT_USED;
-	validate(cpu, ctx);
-	cpu->ready = false;
+		cpu->bits |= XST_B_SLOT;
+	}
 	return XST_OK;
+}
+
+static inline void read_pkru(struct xst_cpu *cpu)
+{
+	if (cpu->bits & XST_B_PKRU)
+		cpu->pkru = xst_w_rdpkru(cpu->world);
 }
 
 void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
+	bits_t b = cpu->bits;
+
+	XST_TRACE(cpu, "flush", ctx);
+	if (ctx == cpu->cur && (b & XST_B_PKRU)) {
+		read_pkru(cpu);
+		ctx->pkru = cpu->pkru;
+	}
 	if (!ctx->area)
 		return;
-	if (ctx != cpu->cur) {
-		settle(cpu, ctx);
-		return;
+	if (ctx == cpu->cur && (b & XST_B_APART_LIVE))
+		b = save_apart(cpu, ctx, b);
+	if (ctx == cpu->cur && (b & XST_B_LIVE)) {
+		/* Still the task's, who may write them: not known to be INIT afterwards. */
+		b = save(cpu, ctx, b) & ~XST_B_INIT;
+		if (b & XST_B_DESTROYS)
+			b &= ~(XST_B_LIVE | XST_B_READY);
+	} else {
+		b = settle(cpu, ctx, b);
 	}
-	XST_TRACE(cpu, "flush", ctx);
-	if (cpu->extras & EXTRA_PKRU)
-		ctx->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
-	if (cpu->apart_live) {
-		bool ts = cpu->ts;
-
-		clear_ts(cpu);
-		save_apart(cpu, ctx);
-		if (ts)
-			set_ts(cpu);
-	}
-	if (cpu->live) {
-		save(cpu, ctx);
-		cpu->init = false; /* still the task's, who may write them */
-		if (cpu->insn == XST_INSN_FNSAVE) {
-			cpu->live = false;
-			cpu->ready = false;
-		}
-	} else if (xst_ctx_home(ctx) != XST_NO_CPU) {
-		settle(cpu, ctx);
-	}
+	cpu->bits = b;
 }
 
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
@@ -277,16 +280,14 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	ctx->last_cpu = XST_NO_CPU;
 	if (cpu->owner == ctx) {
 		cpu->owner = NULL;
-		cpu->dirty = false;
+		cpu->bits &= ~XST_B_DIRTY;
 	}
 	set_home(ctx, XST_NO_CPU);
 	if (ctx != cpu->cur)
 		return;
 	XST_TRACE(cpu, "changed", ctx);
-	cpu->live = false;
-	cpu->apart_live = false;
-	cpu->ready = false;
-	if ((cpu->extras & EXTRA_PKRU) && cpu->pkru != ctx->pkru) {
+	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY);
+	if ((cpu->bits & XST_B_PKRU) && cpu->pkru != ctx->pkru) {
 		xst_w_wrpkru(cpu->world, ctx->pkru);
 		cpu->pkru = ctx->pkru;
 	}
@@ -296,10 +297,7 @@ void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *c
 {
 	XST_TRACE(cpu, "fork", child);
 	xst_ctx_flush(cpu, parent);
-	if (parent != cpu->cur || !(cpu->extras & EXTRA_PKRU))
-		child->pkru = parent->pkru;
-	else
-		child->pkru = parent->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
+	child->pkru = parent->pkru;
 	XST_ASSERT(child->area || !parent->area);
 	if (parent->area)
 		__builtin_memcpy(child->area, parent->area, cpu->sys->ctx_bytes);
@@ -309,7 +307,7 @@ void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *c
 	child->fault = 0;
 }
 
-/* Where are @ctx's registers, if not in its area? They are not wanted any more. */
+/* Forget @ctx's registers, wherever they are. */
 static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	const uint32_t home = xst_ctx_home(ctx);
@@ -318,7 +316,7 @@ static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		XST_FETCH(cpu, home, ctx);
 	if (cpu->owner == ctx) {
 		cpu->owner = NULL;
-		cpu->dirty = false;
+		cpu->bits &= ~XST_B_DIRTY;
 	}
 	set_home(ctx, XST_NO_CPU);
 	ctx->last_cpu = XST_NO_CPU;
@@ -329,8 +327,8 @@ void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	XST_TRACE(cpu, "exec", ctx);
 	drop(cpu, ctx);
 	fresh(cpu->sys, ctx);
-	if (ctx == cpu->cur && (cpu->extras & EXTRA_PKRU))
-		cpu->pkru = xst_w_rdpkru(cpu->world);
+	if (ctx == cpu->cur)
+		read_pkru(cpu);
 	xst_ctx_changed(cpu, ctx);
 }
 
@@ -340,25 +338,22 @@ void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	drop(cpu, ctx);
 	if (ctx != cpu->cur)
 		return;
-	cpu->live = false;
-	cpu->apart_live = false;
-	cpu->ready = false;
+	read_pkru(cpu);
 	cpu->cur = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	if (cpu->extras & EXTRA_PKRU)
-		cpu->pkru = xst_w_rdpkru(cpu->world);
+	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY | XST_B_SLOT);
 }
 
 void xst_cpu_evict(struct xst_cpu *cpu)
 {
 	XST_TRACE(cpu, "evict", cpu->owner);
-	evict(cpu);
+	cpu->bits = evict(cpu, cpu->bits);
 }
 
 void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	XST_TRACE(cpu, "migrate", ctx);
-	settle(cpu, ctx);
+	cpu->bits = settle(cpu, ctx, cpu->bits);
 }
 
 static int check_policy(const struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
@@ -390,17 +385,15 @@ int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, uns
 	XST_TRACE(cpu, policy->name, cpu->cur);
 	/* Only displacing policies may leave a task's truth in the registers. */
 	if (policy->save != XST_SAVE_DISPLACED)
-		evict(cpu);
+		cpu->bits = evict(cpu, cpu->bits);
 	cpu->policy = *policy;
-	cpu->extras &= (uint8_t)~EXTRA_SKIP_INIT;
-	if (policy->skip_init && cpu->sys->xgetbv1)
-		cpu->extras |= EXTRA_SKIP_INIT;
+	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->bits = (cpu->bits & ~(XST_B_POLICY | XST_B_SLOT | XST_B_READY)) |
+		    xst_policy_bits(cpu->sys, policy);
 	/* Registers that are in place stay so; the others wait for their first use or for the return
 	 * to user mode, whichever the new policy watches. */
-	cpu->slot = XST_SLOT_UNKNOWN;
-	cpu->ready = false;
 	if (policy->load != XST_LOAD_FIRST_USE)
-		clear_ts(cpu);
+		cpu->bits = clear_ts(cpu, cpu->bits);
 	cpu->n.flips++;
 	cpu->epoch++;
 	return XST_OK;

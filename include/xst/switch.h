@@ -4,13 +4,13 @@
  *
  * Who owns the registers, and where the truth is:
  *
- *   cpu->live            cur's registers are in place and may be newer than its area; TS is clear.
- *   cpu->dirty           the registers are the only copy of owner, who does not run here now
+ *   LIVE                 cur's registers are in place and may be newer than its area; TS is clear.
+ *   DIRTY                the registers are the only copy of owner, who does not run here now
  *                        (save=displaced); owner->home is this CPU.
  *   neither, owner == C  the registers are a copy of C's area, unless C ran elsewhere since
  *                        (C->last_cpu != cpu->id) or its area was edited (last_cpu = none).
  *   owner == NULL        the registers are nobody's.
- *   cpu->init            the registers are known to be INIT.
+ *   INIT                 the registers are known to be INIT.
  *
  * A task that is not running has its truth in its area, unless its home says where it is. Only the
  * *address* of owner is looked at unless dirty, so an exited task's memory may be reused at once.
@@ -84,24 +84,44 @@ enum xst_slot {
 	XST_SLOT_BLIND,   /* registers in place from the start: use cannot be seen */
 };
 
+/*
+ * What a CPU's switch path has to look at, in one word: the policy, what this machine needs beside
+ * one save and one load, and the state. One comparison then recognises the common case.
+ */
+
+/* the policy; neither load bit: at switch-in */
+#define XST_B_LOAD_RETURN (1u << 0)
+#define XST_B_LOAD_USE    (1u << 1)
+#define XST_B_DISPLACED   (1u << 2)
+#define XST_B_KEEP        (1u << 3)
+#define XST_B_SKIP_INIT   (1u << 4)
+/* the machine */
+#define XST_B_PKRU     (1u << 5)
+#define XST_B_APART    (1u << 6)
+#define XST_B_FIP      (1u << 7)
+#define XST_B_DESTROYS (1u << 8) /* the save loses the registers: FNSAVE */
+/* the state; the first three are explained above */
+#define XST_B_LIVE       (1u << 9)
+#define XST_B_DIRTY      (1u << 10)
+#define XST_B_INIT       (1u << 11)
+#define XST_B_APART_LIVE (1u << 12) /* cur's second image is in the registers */
+#define XST_B_READY      (1u << 13) /* cur may enter user mode as things stand */
+#define XST_B_TS         (1u << 14) /* what CR0.TS holds */
+#define XST_B_SLOT       (1u << 15) /* slot is not XST_SLOT_UNKNOWN */
+
 /* One CPU. */
 struct xst_cpu {
 	struct xst_ctx *cur;   /* running task; NULL: a kernel thread or nothing */
-	struct xst_ctx *owner; /* whose registers these are; followed only while dirty */
+	struct xst_ctx *owner; /* whose registers these are; followed only while DIRTY */
 	const struct xst_system *sys;
 	void *world;           /* the world's own: a software CPU; unused in ring 0 */
-	uint64_t mask;         /* copies of hot facts of @sys */
+	uint64_t mask;         /* copy of sys->mask */
+	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
 	uint32_t pkru;         /* what PKRU holds */
 	uint8_t insn;          /* enum xst_insn */
-	uint8_t extras;        /* what this machine and policy need beside one save and one load */
-	bool live;             /* see the top of this file */
-	bool dirty;
-	bool init;
-	bool apart_live;       /* cur's second image is in the registers */
-	bool ready;            /* cur may enter user mode as things stand */
-	bool ts;               /* what CR0.TS holds */
 	uint8_t slot;          /* enum xst_slot */
+	uint8_t reserved[2];
 	struct xst_policy policy;
 	uint64_t epoch;
 	struct xst_counters n;
