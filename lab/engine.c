@@ -168,6 +168,9 @@ void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx 
 	}
 	if (next->user && n->preloads != side->preloads_at_switch &&
 	    next->user->slots >= next->user->used_up_to) {
+		/* A use in between: the earlier ones were not too many. */
+		if (next->user->used_up_to > next->last_preload_slot)
+			next->preloads_after_use = 0;
 		next->preloads_after_use++;
 		next->last_preload_slot = next->user->slots;
 	}

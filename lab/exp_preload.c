@@ -13,9 +13,15 @@
 
 static const struct task *subject;
 
+static bool preloaded_after_use(void)
+{
+	return subject->preloads_after_use &&
+	       subject->last_preload_slot >= subject->user->used_up_to;
+}
+
 static uint64_t slots_until_stop(void)
 {
-	if (!subject->preloads_after_use)
+	if (!preloaded_after_use())
 		return 0;
 	return subject->last_preload_slot - subject->user->used_up_to + 1;
 }
@@ -48,7 +54,8 @@ static const char *preload_verdict(void)
 static void preload_report(void)
 {
 	report_field("use_slots", args.use);
-	report_field("preloads_after_last_use", subject->preloads_after_use);
+	report_field("preloads_after_last_use",
+		     preloaded_after_use() ? subject->preloads_after_use : 0);
 	report_field("slots_until_preload_stopped", slots_until_stop());
 }
 

@@ -9,30 +9,38 @@ uint64_t kernel_phase_loads, kernel_phase_switches;
 uint64_t fork_count, exec_count;
 
 /*
- * `kthread`: both peers enter the kernel and hand the CPU to each other for many
- * rounds. What is counted lies between the moment both are inside and the
- * moment the first one is about to leave.
+ * `kthread`: both peers enter the kernel, hand the CPU to each other for many
+ * rounds, and leave together. What is counted lies between the two meetings.
  */
 static struct {
 	struct spinlock lock;
-	uint32_t inside, turn;
+	uint32_t met, turn;
 	struct wait_queue waiting[2];
-	uint64_t loads, switches;
+	uint64_t loads, switches; /* at the first meeting */
 } handoff;
+
+/* Returns true for the peer that came second. The lock is held. */
+static bool handoff_meet(uint32_t peer)
+{
+	if (++handoff.met < 2) {
+		task_wait(&handoff.waiting[peer], &handoff.lock);
+		return false;
+	}
+	handoff.met = 0;
+	task_wake_one(&handoff.waiting[!peer]);
+	return true;
+}
 
 static void handoff_rounds(struct cpu *cpu, uint32_t peer, uint64_t rounds)
 {
 	struct xst_counters sum;
 
 	spin_lock(&handoff.lock);
-	if (++handoff.inside == 2) {
+	if (handoff_meet(peer)) {
 		handoff.turn = 0;
 		engine_sum_counters(&sum);
 		handoff.loads = sum.loads;
 		handoff.switches = sum.switches;
-		task_wake_one(&handoff.waiting[!peer]);
-	} else {
-		task_wait(&handoff.waiting[peer], &handoff.lock);
 	}
 	for (uint64_t i = 0; i < rounds; i++) {
 		while (handoff.turn != peer)
@@ -45,12 +53,11 @@ static void handoff_rounds(struct cpu *cpu, uint32_t peer, uint64_t rounds)
 		arch_irq_window();
 		spin_lock(&handoff.lock);
 	}
-	if (handoff.inside == 2) {
+	if (handoff_meet(peer)) {
 		engine_sum_counters(&sum);
 		kernel_phase_loads += sum.loads - handoff.loads;
 		kernel_phase_switches += sum.switches - handoff.switches;
 	}
-	handoff.inside--;
 	spin_unlock(&handoff.lock);
 }
 
