@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The world of the software CPU: the contract is in xst/world.h. Build the engine with
+ * -DXST_WORLD='"world_model.h"'; with MDL_TOKENS too for the small variant.
+ *
+ * The engine must never make the save and control functions fault; if it does, the first vector
+ * stays in the CPU's member surprise, which tests look at.
+ */
+#ifndef WORLD_MODEL_H
+#define WORLD_MODEL_H
+
+#include <string.h>
+
+#include "mdl.h"
+
+#define XST_WORLD_HAS_TS     1
+#define XST_WORLD_HAS_XSAVES 1
+
+/* The CPU we are on: set by the test before it calls what needs xst_w_this(). */
+extern struct mdl_cpu *mdl_current;
+
+static inline void mdl_surprise(struct mdl_cpu *c, int vector)
+{
+	if (vector && !c->surprise)
+		c->surprise = vector;
+}
+
+static inline void *xst_w_this(void)
+{
+	return mdl_current;
+}
+
+static inline int xst_w_caps(void *world, struct xst_caps *caps)
+{
+	*caps = *((struct mdl_cpu *)world)->caps;
+	return XST_OK;
+}
+
+static inline int xst_w_enable(void *world, const struct xst_system *sys, struct xst_diag *diag)
+{
+	struct mdl_cpu *c = world;
+
+	(void)diag;
+	c->cr0 = MDL_CR0_MP;
+	if (sys->caps.fxsr)
+		c->cr4 |= MDL_CR4_OSFXSR;
+	if (sys->pkru)
+		c->cr4 |= MDL_CR4_PKE;
+	if (sys->insn >= XST_INSN_XSAVE) {
+		c->cr4 |= MDL_CR4_OSXSAVE;
+		mdl_surprise(c, mdl_xsetbv(c, sys->xcr0));
+	}
+	c->xss = sys->xss;
+	return XST_OK;
+}
+
+static inline void xst_w_sums(void *world, uint32_t *standard, uint32_t *compacted)
+{
+	mdl_sums(world, standard, compacted);
+}
+
+static inline void xst_w_clts(void *world)
+{
+	((struct mdl_cpu *)world)->cr0 &= ~MDL_CR0_TS;
+}
+
+static inline void xst_w_stts(void *world)
+{
+	((struct mdl_cpu *)world)->cr0 |= MDL_CR0_TS;
+}
+
+static inline uint32_t xst_w_rdpkru(void *world)
+{
+	struct mdl_cpu *c = world;
+	uint32_t pkru = 0;
+
+	mdl_surprise(c, mdl_access(c, XST_COMP_PKRU, false));
+	memcpy(&pkru, c->regs.PKRU, sizeof(c->regs.PKRU) < 4 ? 1 : 4);
+	return pkru;
+}
+
+static inline void xst_w_wrpkru(void *world, uint32_t pkru)
+{
+	struct mdl_cpu *c = world;
+
+	mdl_surprise(c, mdl_access(c, XST_COMP_PKRU, false));
+	memcpy(c->regs.PKRU, &pkru, sizeof(c->regs.PKRU) < 4 ? 1 : 4);
+	mdl_wrote(c, XST_COMP_PKRU);
+}
+
+static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
+{
+	mdl_surprise(world, mdl_save(world, (enum xst_insn)insn, area, mask));
+}
+
+static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+{
+	return mdl_load(world, (enum xst_insn)insn, area, mask);
+}
+
+#endif
