@@ -22,6 +22,7 @@
 #ifndef XST_WORLD_H
 #define XST_WORLD_H
 
+#include <xst/port.h>
 #include <xst/system.h>
 
 #ifdef XST_WORLD
