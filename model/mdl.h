@@ -149,6 +149,9 @@ void mdl_wrote(struct mdl_cpu *c, unsigned i);
  */
 int mdl_access(struct mdl_cpu *c, unsigned i, bool vex);
 
+/* FNCLEX; EMMS; FILD of kernel memory: FOP, FIP and FDP are the kernel's afterwards (zeros here). */
+int mdl_scrub_fip(struct mdl_cpu *c);
+
 #ifndef MDL_TOKENS
 /* Instructions of user programmes; each returns its vector. */
 int mdl_fninit(struct mdl_cpu *c);

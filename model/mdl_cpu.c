@@ -184,3 +184,14 @@ int mdl_access(struct mdl_cpu *c, unsigned i, bool vex)
 	}
 	return MDL_OK;
 }
+
+int mdl_scrub_fip(struct mdl_cpu *c)
+{
+	if (c->cr0 & (MDL_CR0_EM | MDL_CR0_TS))
+		return MDL_NM;
+#ifndef MDL_TOKENS
+	memset(c->regs.X87 + 6, 0, 18);
+#endif
+	mdl_wrote(c, XST_COMP_X87);
+	return MDL_OK;
+}

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The save instructions, oldest to newest. */
+/*
+ * The save instructions, oldest to newest.
+ *
+ * The model stands for hardware, so it shares nothing with the library's own converters and
+ * predictor, which are judged by it.
+ */
 #include "mdl_image.h"
 
 static bool is_aligned(const void *area, unsigned to)

@@ -88,6 +88,22 @@ static inline void xst_w_wrpkru(void *world, uint32_t pkru)
 	mdl_wrote(c, XST_COMP_PKRU);
 }
 
+static inline uint64_t xst_w_xinuse(void *world)
+{
+	return mdl_xgetbv1(world);
+}
+
+static inline uint32_t xst_w_mxcsr(void *world)
+{
+	mdl_surprise(world, mdl_access(world, XST_COMP_SSE, false));
+	return ((struct mdl_cpu *)world)->mxcsr;
+}
+
+static inline void xst_w_scrub_fip(void *world)
+{
+	mdl_surprise(world, mdl_scrub_fip(world));
+}
+
 static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
 {
 	mdl_surprise(world, mdl_save(world, (enum xst_insn)insn, area, mask));

@@ -9,6 +9,8 @@
 
 #include <xst/bringup.h>
 
+#include "port_model.h"
+
 #include "world_model.h"
 
 #define RIG_CPUS  2
@@ -24,19 +26,32 @@ struct rig {
 	XST_AREA(area[RIG_TASKS], RIG_BYTES);
 };
 
+/* The inter-processor interrupt of save=displaced. */
+static struct rig *rig_now;
+
+void mdl_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
+{
+	(void)ctx;
+	if (home >= RIG_CPUS || home == cpu->id)
+		abort();
+	xst_cpu_evict(&rig_now->cpu[home]);
+}
+
 /* A machine whose newest instruction is @insn; every CPU under @policy. Returns the first error. */
-static inline int rig_up(struct rig *r, enum xst_insn insn, uint64_t xcr0, const char *policy)
+static inline int rig_up_xss(struct rig *r, enum xst_insn insn, uint64_t xcr0, uint64_t xss,
+			     const char *policy)
 {
 	struct xst_policy p;
 	int err;
 	unsigned i;
 
 	memset(r, 0, sizeof(*r));
-	mdl_caps_make(&r->caps, xcr0, 0, insn);
+	rig_now = r;
+	mdl_caps_make(&r->caps, xcr0, xss, insn);
 	for (i = 0; i < RIG_CPUS; i++)
 		mdl_reset(&r->hw[i], &r->caps);
 	mdl_current = &r->hw[0];
-	err = xst_system_init(&r->sys, XST_WANT_ALL_USER);
+	err = xst_system_init(&r->sys, XST_WANT_ALL_USER | xss);
 	if (!err)
 		err = xst_policy_parse(policy, &p, NULL);
 	for (i = 0; i < RIG_CPUS && !err; i++) {
@@ -50,6 +65,11 @@ static inline int rig_up(struct rig *r, enum xst_insn insn, uint64_t xcr0, const
 		err = xst_ctx_init(&r->sys, &r->task[i], r->area[i], RIG_BYTES);
 	}
 	return err;
+}
+
+static inline int rig_up(struct rig *r, enum xst_insn insn, uint64_t xcr0, const char *policy)
+{
+	return rig_up_xss(r, insn, xcr0, 0, policy);
 }
 
 /* The running task of @cpu uses component @i in user mode: #NM and all. Returns a pointer to the

@@ -9,7 +9,7 @@
 static void names(void **state)
 {
 	static const char *const want[] = {"eager", "eager-keep", "lazy", "lazy-preload", "lazy-keep",
-					   "deferred"};
+					   "deferred", "laziest", "auto"};
 	unsigned i;
 
 	(void)state;
@@ -34,6 +34,8 @@ static void leaky_is_first_use(void **state)
 	assert_false(xst_policy_leaky(xst_policy_by_name("eager")));
 	assert_false(xst_policy_leaky(xst_policy_by_name("eager-keep")));
 	assert_false(xst_policy_leaky(xst_policy_by_name("deferred")));
+	assert_false(xst_policy_leaky(xst_policy_by_name("auto")));
+	assert_true(xst_policy_leaky(xst_policy_by_name("laziest")));
 	assert_true(xst_policy_leaky(xst_policy_by_name("lazy")));
 	assert_true(xst_policy_leaky(xst_policy_by_name("lazy-preload")));
 	assert_true(xst_policy_leaky(xst_policy_by_name("lazy-keep")));

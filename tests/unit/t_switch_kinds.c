@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The engine's less common ways: saving on displacement only, eliding INIT, an area at first use,
+ * components that CR0.TS does not guard, AMD's pointers, CPUs that come and go.
+ */
+#include "t.h"
+
+#include "rig.h"
+
+static struct rig rig;
+
+#define A (&rig.task[0])
+#define B (&rig.task[1])
+
+static struct xst_counters *counters(unsigned cpu)
+{
+	assert_true(xst_counters_balanced(&rig.cpu[cpu].n));
+	assert_int_equal(rig.hw[cpu].surprise, 0);
+	return &rig.cpu[cpu].n;
+}
+
+/* Alone on its CPU a task is never saved, however often it leaves. */
+static void laziest_saves_when_displaced(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, "laziest"), XST_OK);
+	rig_go(&rig, 0, A);
+	rig_put(&rig, 0, XST_COMP_AVX, 0x11);
+	for (i = 0; i < 20; i++) {
+		rig_go(&rig, 0, B); /* does not touch a register */
+		xst_return_to_user(&rig.cpu[0]);
+		rig_go(&rig, 0, A);
+	}
+	assert_int_equal(counters(0)->saves, 0);
+	assert_int_equal(counters(0)->traps, 1);
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x11);
+	rig_go(&rig, 0, B);
+	rig_put(&rig, 0, XST_COMP_AVX, 0x22);
+	assert_int_equal(counters(0)->saves, 1);
+	rig_go(&rig, 0, A);
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x11);
+	assert_int_equal(counters(0)->saves, 2);
+}
+
+/* Its registers are fetched from the other CPU when they are needed, and not before. */
+static void laziest_fetches(void **state)
+{
+	(void)state;
+	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, "laziest"), XST_OK);
+	rig_go(&rig, 0, A);
+	rig_put(&rig, 0, XST_COMP_AVX, 0x11);
+	rig_go(&rig, 0, NULL);
+	assert_int_equal(xst_ctx_home(A), 0);
+	rig_go(&rig, 1, A);
+	xst_return_to_user(&rig.cpu[1]);
+	assert_int_equal(counters(0)->saves, 0);
+	assert_int_equal(rig_see(&rig, 1, XST_COMP_AVX), 0x11);
+	assert_int_equal(counters(0)->saves, 1);
+	rig_put(&rig, 1, XST_COMP_AVX, 0x12);
+	/* Reading it from the other CPU while it does not run: fetched too. */
+	rig_go(&rig, 1, NULL);
+	xst_ctx_flush(&rig.cpu[0], A);
+	assert_int_equal(A->area[576], 0x12);
+	assert_int_equal(xst_ctx_home(A), XST_NO_CPU);
+	rig_go(&rig, 0, A);
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x12);
+	(void)counters(1);
+}
+
+/* Marked for migration beforehand, nothing is left to fetch. */
+static void laziest_migrates(void **state)
+{
+	(void)state;
+	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x7, "laziest"), XST_OK);
+	rig_go(&rig, 0, A);
+	rig_put(&rig, 0, XST_COMP_SSE, 0x31);
+	rig_go(&rig, 0, NULL);
+	xst_ctx_migrate(&rig.cpu[0], A);
+	assert_int_equal(xst_ctx_home(A), XST_NO_CPU);
+	assert_int_equal(counters(0)->saves, 1);
+	xst_ctx_migrate(&rig.cpu[0], A);
+	assert_int_equal(counters(0)->saves, 1);
+	rig_go(&rig, 1, A);
+	assert_int_equal(rig_see(&rig, 1, XST_COMP_SSE), 0x31);
+}
+
+/* skip_init: a task that clears its registers costs neither a save nor a load. */
+static void init_is_elided(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x7, "load=in,skip-init"), XST_OK);
+	for (i = 0; i < 10; i++) {
+		rig_go(&rig, 0, A);
+		xst_return_to_user(&rig.cpu[0]);
+		rig_go(&rig, 0, B);
+		xst_return_to_user(&rig.cpu[0]);
+	}
+	assert_int_equal(counters(0)->saves, 0);
+	assert_int_equal(counters(0)->loads, 0);
+	assert_int_equal(counters(0)->loads_elided_init, 20);
+	assert_int_equal(counters(0)->saves_elided, 19);
+
+	rig_put(&rig, 0, XST_COMP_AVX, 0x41);
+	rig_go(&rig, 0, A);
+	assert_int_equal(counters(0)->saves, 1);
+	assert_int_equal(counters(0)->loads, 1); /* the registers were B's */
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0);
+	rig_go(&rig, 0, B);
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x41);
+	/* B clears AVX, and gets it back as INIT. */
+	assert_int_equal(mdl_vzeroall(&rig.hw[0]), 0);
+	rig_go(&rig, 0, A);
+	rig_go(&rig, 0, B);
+	assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0);
+	(void)counters(0);
+}
+
+/* MXCSR counts: registers with another MXCSR are not INIT, whatever XINUSE says. */
+static void mxcsr_is_not_init(void **state)
+{
+	unsigned insn;
+
+	(void)state;
+	for (insn = XST_INSN_XSAVEC; insn <= XST_INSN_XSAVES; insn++) {
+		assert_int_equal(rig_up(&rig, (enum xst_insn)insn, 0x7, "load=in,skip-init"), XST_OK);
+		rig_go(&rig, 0, A);
+		assert_int_equal(mdl_ldmxcsr(&rig.hw[0], 0x9fc0), 0);
+		rig_go(&rig, 0, B);
+		assert_int_equal(rig.hw[0].mxcsr, MDL_MXCSR_INIT);
+		assert_int_equal(mdl_ldmxcsr(&rig.hw[0], 0x5f80), 0);
+		rig_go(&rig, 0, A);
+		assert_int_equal(rig.hw[0].mxcsr, 0x9fc0);
+		rig_go(&rig, 0, B);
+		assert_int_equal(rig.hw[0].mxcsr, 0x5f80);
+		(void)counters(0);
+	}
+}
+
+/* A task without memory runs until it touches a register, under every policy; a policy that is not
+ * leaky shows INIT behind TS. */
+static void area_at_first_use(void **state)
+{
+	unsigned p;
+
+	(void)state;
+	for (p = 0; p < XST_POLICY_COUNT; p++) {
+		assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, xst_policy_at(p)->name), XST_OK);
+		assert_int_equal(xst_ctx_init(&rig.sys, B, NULL, 0), XST_OK);
+		rig_go(&rig, 0, A);
+		rig_put(&rig, 0, XST_COMP_AVX, 0x11);
+		rig_go(&rig, 0, B);
+		xst_return_to_user(&rig.cpu[0]);
+		rig_put_pkru(&rig, 0, 0x44);
+		assert_int_equal(mdl_access(&rig.hw[0], XST_COMP_AVX, true), MDL_NM);
+		if (!xst_policy_leaky(xst_policy_at(p)))
+			assert_true(mdl_is_init(&rig.hw[0], XST_COMP_AVX));
+		assert_int_equal(xst_device_not_available(&rig.cpu[0]), XST_ERR_NEED_BYTES);
+		assert_int_equal(xst_ctx_attach(&rig.cpu[0], B, rig.area[1], 576), XST_ERR_NEED_BYTES);
+		assert_int_equal(xst_ctx_attach(&rig.cpu[0], B, rig.area[1], RIG_BYTES), XST_OK);
+		assert_int_equal(xst_ctx_attach(&rig.cpu[0], B, rig.area[1], RIG_BYTES),
+				 XST_ERR_INVALID);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0);
+		rig_put(&rig, 0, XST_COMP_AVX, 0x22);
+		rig_go(&rig, 0, A);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x11);
+		rig_go(&rig, 0, B);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x22);
+		assert_int_equal(xst_w_rdpkru(&rig.hw[0]), 0x44);
+		assert_int_equal(counters(0)->first_uses, 1);
+	}
+}
+
+/* CET_U is not guarded by TS: it is never left to first use. */
+static void unguarded_is_always_in_place(void **state)
+{
+	unsigned p;
+
+	(void)state;
+	for (p = 0; p < XST_POLICY_COUNT; p++) {
+		assert_int_equal(rig_up_xss(&rig, XST_INSN_XSAVES, 0x207, XST_MASK_CET_U,
+					    xst_policy_at(p)->name),
+				 XST_OK);
+		assert_int_equal(rig.sys.apart, XST_MASK_CET_U);
+		rig_go(&rig, 0, A);
+		rig_put(&rig, 0, XST_COMP_CET_U, 0x11);
+		rig_put(&rig, 0, XST_COMP_AVX, 0x12);
+		rig_go(&rig, 0, B);
+		xst_return_to_user(&rig.cpu[0]);
+		assert_true(mdl_is_init(&rig.hw[0], XST_COMP_CET_U));
+		rig_put(&rig, 0, XST_COMP_CET_U, 0x21);
+		rig_go(&rig, 0, A);
+		xst_return_to_user(&rig.cpu[0]);
+		assert_int_equal(rig.hw[0].regs.CET_U[0], 0x11);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x12);
+		rig_go(&rig, 0, NULL);
+		rig_go(&rig, 1, B);
+		xst_return_to_user(&rig.cpu[1]);
+		assert_int_equal(rig.hw[1].regs.CET_U[0], 0x21);
+		(void)counters(0);
+		(void)counters(1);
+	}
+}
+
+/* SEC-03, SEC-04: on AMD CPUs that do not always restore FOP, FIP and FDP, the next task must not see
+ * those of the one before. */
+static void pointers_do_not_leak(void **state)
+{
+	static const struct {
+		enum xst_insn insn;
+		uint8_t fcw, fsw;
+	} cases[] = {
+		{XST_INSN_FXSAVE, 0x7f, 0x00}, {XST_INSN_XSAVE, 0x7f, 0x00},
+		{XST_INSN_XSAVEOPT, 0x7f, 0x01},
+	};
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(rig_up(&rig, cases[i].insn, 0x7, "eager"), XST_OK);
+		rig.sys.fip_leak = true;
+		for (n = 0; n < RIG_CPUS; n++) {
+			rig.hw[n].fip = MDL_FIP_LEAK;
+			assert_int_equal(xst_cpu_init(&rig.sys, &rig.cpu[n], n), XST_OK);
+		}
+		/* B has used x87, so that its image loads it. */
+		rig_go(&rig, 0, B);
+		rig_put(&rig, 0, XST_COMP_X87, 0x22);
+		rig.hw[0].regs.X87[0] = cases[i].fcw;
+		rig.hw[0].regs.X87[2] = cases[i].fsw;
+		rig_go(&rig, 0, A);
+		rig_put(&rig, 0, XST_COMP_X87, 0x11);
+		memset(rig.hw[0].regs.X87 + 6, 0x5a, 18);
+		rig_go(&rig, 0, B);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_X87), 0x22);
+		for (n = 6; n < 24; n++)
+			assert_int_not_equal(rig.hw[0].regs.X87[n], 0x5a);
+		(void)counters(0);
+	}
+}
+
+/* Suspend with a task running: it goes on with its registers after the CPU lost them. */
+static void cpu_goes_and_comes(void **state)
+{
+	unsigned p;
+
+	(void)state;
+	for (p = 0; p < XST_POLICY_COUNT; p++) {
+		assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, xst_policy_at(p)->name), XST_OK);
+		rig_go(&rig, 0, B);
+		rig_put(&rig, 0, XST_COMP_AVX, 0x22);
+		rig_go(&rig, 0, A);
+		rig_put(&rig, 0, XST_COMP_AVX, 0x11);
+		rig_put_pkru(&rig, 0, 0x30);
+		xst_cpu_offline(&rig.cpu[0]);
+		mdl_reset(&rig.hw[0], &rig.caps);
+		memset(&rig.hw[0].regs, 0xee, sizeof(rig.hw[0].regs));
+		assert_int_equal(xst_cpu_online(&rig.cpu[0], NULL), XST_OK);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x11);
+		assert_int_equal(xst_w_rdpkru(&rig.hw[0]), 0x30);
+		rig_go(&rig, 0, B);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x22);
+		(void)counters(0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(laziest_saves_when_displaced),
+		cmocka_unit_test(laziest_fetches),
+		cmocka_unit_test(laziest_migrates),
+		cmocka_unit_test(init_is_elided),
+		cmocka_unit_test(mxcsr_is_not_init),
+		cmocka_unit_test(area_at_first_use),
+		cmocka_unit_test(unguarded_is_always_in_place),
+		cmocka_unit_test(pointers_do_not_leak),
+		cmocka_unit_test(cpu_goes_and_comes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
