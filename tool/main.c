@@ -4,6 +4,19 @@
  *
  *   main.c           this map, the verbs, --version
  *
+ *   cmd.h            the verbs' functions
+ *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
+ *
+ *   lab/             running the lab
+ *     experiment.h   the experiments
+ *     machine.h      emulators, their versions and command lines
+ *     rom.h          the image and its arguments
+ *     run.h          many boots, a few at a time
+ *     result.h       what a boot said, and the verdict on it
+ *     print.h        table and JSON
+ *     words.h        what the counts mean
+ *     list.h         xstate lab list
+ *
  *   ui/              manners, shared by all verbs
  *     ui.h           settings, errors and exit statuses, colours
  *     opt.h          options, help texts, verbs (opt.c); values (value.c)
@@ -22,6 +35,7 @@
  */
 #include <string.h>
 
+#include "cmd.h"
 #include "ui/json.h"
 #include "ui/opt.h"
 #include "ui/ui.h"
@@ -30,6 +44,9 @@ static int cmd_version(int argc, char **argv);
 
 /* Verbs that exist, in the order a newcomer meets them. */
 static const struct opt_verb verbs[] = {
+#ifdef HAVE_JANSSON
+	{ "lab", "eager or lazy? Boot a small kernel on emulated CPUs and count", cmd_lab },
+#endif
 	{ "version", NULL, cmd_version },
 	{ NULL, NULL, NULL },
 };
@@ -46,6 +63,8 @@ static const struct opt_usage usage = {
 	.about = "Every command has its own --help. Exit status: 0 yes or done, 1 the verdict is no,\n"
 		 "2 wrong usage or unreadable input, 3 this machine cannot do it.\n",
 	.opts = options,
+	.examples = "xstate lab run        eager or lazy? Boot a small kernel and count, a minute\n"
+		    "xstate lab --help     what the lab can do\n",
 };
 
 static int cmd_version(int argc, char **argv)

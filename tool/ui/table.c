@@ -14,7 +14,6 @@
 
 #define COLUMNS_MAX 24
 #define GAP         2
-#define WRAP_MIN    16
 
 struct cell {
 	char *text;
@@ -210,32 +209,52 @@ static void print_row(const struct table *t, FILE *out, const size_t *width,
 	}
 }
 
+/* The longest word: a wrapping column does not get narrower than that. */
+static size_t longest_word(const char *s)
+{
+	size_t longest = 0;
+
+	while (*s) {
+		size_t len = strcspn(s, " "), columns = columns_in(s, len);
+
+		if (columns > longest)
+			longest = columns;
+		s += len + (s[len] == ' ');
+	}
+	return longest;
+}
+
 static void measure(const struct table *t, FILE *out, size_t *width)
 {
 	size_t total = 0, limit = (size_t)ui_width(out);
+	size_t least = 0;
 	int wrap = -1;
 
 	for (int c = 0; c < t->columns; c++) {
 		width[c] = utf8_columns(t->head[c]);
+		if (t->align[c] == TABLE_WRAP) {
+			wrap = c;
+			least = width[c];
+		}
 		for (size_t r = 0; r < t->row_count; r++) {
+			const char *text = t->rows[r].cells[c].text;
 			size_t n;
 
-			if (t->rows[r].group || !t->rows[r].cells[c].text)
+			if (t->rows[r].group || !text)
 				continue;
-			n = utf8_columns(t->rows[r].cells[c].text);
+			n = utf8_columns(text);
 			if (n > width[c])
 				width[c] = n;
+			n = t->align[c] == TABLE_WRAP ? longest_word(text) : 0;
+			if (n > least)
+				least = n;
 		}
-		if (t->align[c] == TABLE_WRAP)
-			wrap = c;
 		total += width[c] + (c ? GAP : 0);
 	}
 	if (wrap >= 0 && total > limit) {
 		size_t over = total - limit;
 
-		width[wrap] = width[wrap] > over + WRAP_MIN ? width[wrap] - over :
-			      width[wrap] < WRAP_MIN	    ? width[wrap] :
-							      WRAP_MIN;
+		width[wrap] = width[wrap] > over + least ? width[wrap] - over : least;
 	}
 }
 

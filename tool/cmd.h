@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The verbs: one cmd_*.c each, listed in main.c. argv[0] is the verb itself. */
+#ifndef CMD_H
+#define CMD_H
+
+int cmd_lab(int argc, char **argv);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of experiments. */
+#include "lab/experiment.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct lab_experiment lab_experiments[] = {
+	{ "yield", "one task uses the FPU, one does not; they yield to each other", 1, true, true,
+	  false },
+	{ "pipe", "two tasks wake each other through pipes, both use the FPU", 1, true, true,
+	  false },
+	{ "preload", "a task stops using the FPU: when does preloading stop?", 1, false, true,
+	  false },
+	{ "kthread", "a user task switches with kernel threads and stays in the kernel", 1, false,
+	  true, false },
+	{ "flip", "the policy is changed under load, on all CPUs, among those of --policy", 2,
+	  false, false, false },
+	{ "leak", "does any task ever see another's registers?", 2, false, true, false },
+	{ "selftest-panic", "the kernel panics", 1, false, true, true },
+	{ "selftest-triple", "the CPU triple-faults", 1, false, true, true },
+	{ "selftest-hang", "the kernel hangs with interrupts off", 1, false, true, true },
+	{ "selftest-watchdog", "tasks make no progress, the kernel notices", 1, false, true,
+	  true },
+	{ NULL, NULL, 0, false, false, false },
+};
+
+const struct lab_experiment *lab_experiment_find(const char *name)
+{
+	for (const struct lab_experiment *e = lab_experiments; e->name; e++)
+		if (!strcmp(e->name, name))
+			return e;
+	return NULL;
+}
