@@ -264,7 +264,7 @@ static void load_from_the_kernels_accounts(void **state)
 	assert_true(
 		stats_load_parse("cpu  1 2 3 4 5 6 7\n", NULL, 100, &a)); /* before Linux 2.6.11 */
 	assert_near(a.stolen, 0, 0);
-	assert_false(stats_load_parse("cpu0 1 2 3 4 5 6 7 8\n" + 5, NULL, 100, &a));
+	assert_false(stats_load_parse(&"cpu0 1 2 3 4 5 6 7 8\n"[5], NULL, 100, &a));
 	assert_false(stats_load_parse("intr 1 2 3 4 5 6 7 8\n", NULL, 100, &a));
 	stats_load_read(&a);
 	assert_true(a.clock > 0 && a.own > 0);
