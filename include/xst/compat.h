@@ -8,7 +8,7 @@
 #ifndef XST_COMPAT_H
 #define XST_COMPAT_H
 
-#include <xst/layout.h>
+#include <xst/image.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,6 +107,26 @@ int xst_compat_layouts(const struct xst_layout *from, const struct xst_layout *t
  */
 int xst_compat_cpus(const struct xst_caps *from, const struct xst_caps *to, uint64_t mask,
 		    struct xst_compat_report *report, struct xst_diag *diag);
+
+/**
+ * xst_compat_image() - may one image, with the state it really holds, be restored there?
+ * @image:  the image, with the layout of the CPU it comes from.
+ * @on:     the CPU to restore it on: caps, xcr0, xss and mxcsr_mask are looked at.
+ * @report: out; overwritten whole. Components that are INIT never refuse and never ask for a
+ *          conversion, but are named as they are (moved, missing but INIT).
+ * @to:     out, optional: the layout to convert to; the legacy region alone (512 bytes) for a CPU
+ *          without XSAVE.
+ * @diag:   out, optional: the component that decided; for MXCSR component SSE, offset 24, want the
+ *          mask, got the value.
+ *
+ * Whether the header itself is acceptable is for xst_image_check().
+ *
+ * Context: any ring; pure; never faults on valid memory.
+ * Return:  enum xst_compat_verdict; XST_VERDICT_CONVERT also when only the format has to change.
+ */
+int xst_compat_image(const struct xst_image *image, const struct xst_restore *on,
+		     struct xst_compat_report *report, struct xst_layout *to,
+		     struct xst_diag *diag);
 
 /* What every CPU of a group has: begin with the first, add the others. */
 struct xst_baseline {
