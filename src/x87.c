@@ -24,7 +24,7 @@ uint8_t xst_x87_abridge(uint16_t full)
 	unsigned i, bits = 0;
 
 	for (i = 0; i < 8; i++)
-		if (((full >> (2 * i)) & 3u) != XST_TAG_EMPTY)
+		if ((((unsigned)full >> (2 * i)) & 3u) != XST_TAG_EMPTY)
 			bits |= 1u << i;
 	return (uint8_t)bits;
 }
