@@ -27,12 +27,15 @@ struct experiment {
 	bool (*may_fork)(const struct task *parent, struct task_spec *spec);
 	/* After the last phase: NULL, or why the run failed. */
 	const char *(*verdict)(void);
+	/* What a run without failure is called; NULL = "ok". */
+	const char *(*status)(void);
 	/* Adds members to the result line with report_field(). */
 	void (*report)(void);
 };
 
 extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_preload, exp_kthread,
-	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang, exp_selftest_watchdog;
+	exp_errata, exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
+	exp_selftest_watchdog;
 
 extern const struct experiment *experiment; /* the one that runs */
 
@@ -45,6 +48,7 @@ void experiment_task_ended(struct task *task);
 void experiment_tasks_gone(void);
 bool experiment_may_fork(const struct task *parent, struct task_spec *spec);
 void experiment_report(void);
+const char *experiment_status(void);
 
 /* A kernel thread on @cpu that yields, and now and then moves, until no user task is left. */
 void experiment_kernel_noise(uint32_t cpu);

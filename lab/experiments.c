@@ -4,12 +4,17 @@
 #include "report.h"
 
 static const struct experiment *const list[] = {
-	&exp_yield,          &exp_pipe,
-	&exp_flip,           &exp_leak,
-	&exp_preload,        &exp_kthread,
-
-	&exp_selftest_panic, &exp_selftest_triple,
-	&exp_selftest_hang,  &exp_selftest_watchdog,
+	&exp_yield,
+	&exp_pipe,
+	&exp_flip,
+	&exp_leak,
+	&exp_preload,
+	&exp_kthread,
+	&exp_errata,
+	&exp_selftest_panic,
+	&exp_selftest_triple,
+	&exp_selftest_hang,
+	&exp_selftest_watchdog,
 };
 
 const struct experiment *experiment;
@@ -71,6 +76,11 @@ void experiment_report(void)
 {
 	if (experiment->report)
 		experiment->report();
+}
+
+const char *experiment_status(void)
+{
+	return experiment->status ? experiment->status() : "ok";
 }
 
 static _Noreturn void noise(void)

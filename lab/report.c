@@ -228,7 +228,7 @@ void report_result(const char *reason)
 	if (!reason)
 		reason = totals.counter_error;
 
-	begin_result(reason ? "failed" : "ok", reason);
+	begin_result(reason ? "failed" : experiment_status(), reason);
 	add_bool("counted", totals.counted);
 	add_number("engine_instructions", engine_instructions(&totals, &sum));
 	add_number("instructions_switch", totals.instructions_switch);

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machine-readable lines, one JSON object each; docs/json.md describes them. */
+/*
+ * The machine-readable lines: each begins with '{' in column 0 and is one JSON
+ * object whose member "lab" says what it is. All other text is for people.
+ *
+ *   boot        the CPU, what the engine enabled on it, the instruction it chose
+ *   progress    done and total slots; also a sign of life
+ *   corruption  a register that was not what it must be (the first eight)
+ *   event       what the engine was asked to do last on that CPU, after the first corruption
+ *   check       `errata`: one rule and whether this machine keeps it
+ *   result      the outcome with all counters; status "ok", "failed", "skipped" or "known-failure"
+ *   panic       the reason of an end without result
+ *
+ * The very last line of a run is EXIT OK or EXIT FAIL. A run without it crashed or
+ * hung.
+ */
 #ifndef LAB_REPORT_H
 #define LAB_REPORT_H
 
