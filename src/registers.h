@@ -3,14 +3,23 @@
  * The registers of one CPU: whose they are, saving and loading them, and what need not be done.
  * The primitives under switch.c's events; private to the engine.
  *
- * The XST_TWIN_* defines break one primitive on purpose; tests build them to see that they are
- * caught. Nothing else defines them.
+ * XST_TWIN(name) breaks one primitive on purpose; tests do that to see that it is caught. It is 0
+ * unless XST_TWIN_<name> is defined, or a test's port defines XST_TWIN() itself.
  */
 #ifndef XST_REGISTERS_H
 #define XST_REGISTERS_H
 
 #include <xst/switch.h>
 #include <xst/world.h>
+
+#ifndef XST_TWIN
+#define XST_TWIN_SECOND(a, b, ...) b
+#define XST_TWIN_ARGS(...)         XST_TWIN_SECOND(__VA_ARGS__, 0, 0)
+#define XST_TWIN_COMMA_1           0, 1
+#define XST_TWIN_JOIN(value)       XST_TWIN_ARGS(XST_TWIN_COMMA_##value)
+#define XST_TWIN_VALUE(value)      XST_TWIN_JOIN(value)
+#define XST_TWIN(name)             XST_TWIN_VALUE(XST_TWIN_##name)
+#endif
 
 /*
  * Every primitive takes the CPU's bits and returns them changed; the event that began writes them
@@ -66,10 +75,8 @@ ALWAYS_INLINE bits_t clear_ts(struct xst_cpu *cpu, bits_t b)
 
 ALWAYS_INLINE bits_t set_ts(struct xst_cpu *cpu, bits_t b)
 {
-#ifndef XST_TWIN_NO_TS
-	if (!(b & XST_B_TS))
+	if (!(b & XST_B_TS) && !XST_TWIN(NO_TS))
 		xst_w_stts(cpu->world);
-#endif
 	return b | XST_B_TS;
 }
 
@@ -120,9 +127,11 @@ ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 	if ((b & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
 		return b | XST_B_INIT;
 	cpu->n.saves++;
-#ifndef XST_TWIN_SKIP_SAVE
-	xst_w_save(cpu->world, cpu->insn, ctx->area, cpu->mask);
-#endif
+	/* The modified optimisation leaves out what it thinks is there. */
+	if (XST_TWIN(WIPE_BEFORE_SAVE))
+		__builtin_memset(ctx->area, 0, cpu->sys->layout.bytes);
+	if (!XST_TWIN(SKIP_SAVE))
+		xst_w_save(cpu->world, cpu->insn, ctx->area, cpu->mask);
 	if (b & XST_B_DESTROYS) {
 		/* FNINIT leaves the stack registers' contents: nobody's, but not INIT. */
 		cpu->owner = NULL;
@@ -162,11 +171,8 @@ static XST_COLD bits_t settle(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b
 
 static inline bool in_place(const struct xst_cpu *cpu, const struct xst_ctx *ctx)
 {
-#ifdef XST_TWIN_STALE_OWNER
-	return cpu->owner == ctx;
-#else
-	return cpu->owner == ctx && ctx->last_cpu == cpu->id;
-#endif
+	return cpu->owner == ctx && (ctx->last_cpu == cpu->id || XST_TWIN(STALE_OWNER)) &&
+	       !XST_TWIN(KEEP_FORGETS);
 }
 
 /* AMD and Hygon: a restore without a pending exception leaves the pointers of the task before.
@@ -212,15 +218,14 @@ ALWAYS_INLINE bits_t load(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 
 	if (b & XST_B_DIRTY)
 		b = evict(cpu, b);
-	if (!(b & B_CHECKED) && xst_ctx_home(ctx) != XST_NO_CPU)
+	if (!(b & B_CHECKED) && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
 		b = settle(cpu, ctx, b);
 	cpu->owner = ctx;
 	ctx->last_cpu = cpu->id;
 	if ((b & (XST_B_SKIP_INIT | XST_B_FIP)) && elide_load(cpu, ctx, b))
 		return b;
-#ifndef XST_TWIN_SKIP_RESTORE
-	vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
-#endif
+	if (!XST_TWIN(SKIP_RESTORE))
+		vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
 	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
 	else
@@ -234,7 +239,8 @@ ALWAYS_INLINE bits_t validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b
 	cpu->n.validations++;
 	b = clear_ts(cpu, b);
 	if ((b & XST_B_KEEP) && in_place(cpu, ctx)) {
-		cpu->n.loads_skipped_owner++;
+		if (!XST_TWIN(MISCOUNT))
+			cpu->n.loads_skipped_owner++;
 		if (b & XST_B_DIRTY) {
 			/* They were this task's only copy, and are in use again. */
 			set_home(ctx, XST_NO_CPU);

@@ -8,8 +8,11 @@
  */
 #include "registers.h"
 
-/* After this many blind slots one is entered with TS set, to see whether the task still uses it. */
-#define BLIND_MAX 255u
+/* After this many blind slots one is entered with TS set, to see whether the task still uses it. The
+ * explorer makes it small, to see every count in every combination. */
+#ifndef XST_BLIND_MAX
+#define XST_BLIND_MAX 255u
+#endif
 
 /* What the slot that ends taught about the task's use. */
 static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
@@ -20,7 +23,9 @@ static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx
 		ctx->blind = 0;
 		break;
 	case XST_SLOT_BLIND:
-		ctx->blind++; /* never beyond BLIND_MAX: enter() makes the next one a probe */
+		/* Never beyond XST_BLIND_MAX: enter() makes the next one a probe. */
+		if (!XST_TWIN(BLIND_FOREVER))
+			ctx->blind++;
 		break;
 	default:
 		ctx->use_row = 0;
@@ -63,7 +68,7 @@ static inline bits_t enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next, 
 		cpu->slot = XST_SLOT_ARMED;
 		return set_ts(cpu, b);
 	}
-	if (next->blind == BLIND_MAX) {
+	if (next->blind == XST_BLIND_MAX) {
 		cpu->slot = XST_SLOT_PROBE;
 		cpu->n.probes++;
 		return set_ts(cpu, b);
@@ -78,7 +83,7 @@ static inline bits_t enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next, 
  * another's unless the policy leaks anyway. */
 static XST_COLD bits_t enter_empty(struct xst_cpu *cpu, bits_t b)
 {
-	if (!(b & XST_B_LOAD_USE))
+	if (!(b & XST_B_LOAD_USE) && !XST_TWIN(EMPTY_LEAKS))
 		b = clear_registers(cpu, clear_ts(cpu, b));
 	return set_ts(cpu, b);
 }
@@ -86,7 +91,7 @@ static XST_COLD bits_t enter_empty(struct xst_cpu *cpu, bits_t b)
 /* Make user mode enterable for the running task, as the policy wants it. */
 ALWAYS_INLINE bits_t prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
-	if ((b & XST_B_APART) && !(b & XST_B_APART_LIVE))
+	if ((b & XST_B_APART) && !(b & XST_B_APART_LIVE) && !XST_TWIN(APART_SKIPPED))
 		b = load_apart(cpu, ctx, b);
 	if (!(b & XST_B_LIVE)) {
 		if (!(b & B_CHECKED) && !ctx->area)
@@ -103,13 +108,12 @@ ALWAYS_INLINE bits_t enter(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b)
 {
 	/* PKRU at once: the kernel's own accesses to user memory obey it. */
 	if ((b & XST_B_PKRU) && cpu->pkru != next->pkru) {
-#ifndef XST_TWIN_NO_PKRU
-		xst_w_wrpkru(cpu->world, next->pkru);
-#endif
+		if (!XST_TWIN(NO_PKRU))
+			xst_w_wrpkru(cpu->world, next->pkru);
 		cpu->pkru = next->pkru;
 	}
 	b &= ~XST_B_READY;
-	if (b & XST_B_LOAD_RETURN)
+	if ((b & XST_B_LOAD_RETURN) && !XST_TWIN(DEFERRED_LOADS))
 		return b;
 	if ((b & XST_B_LOAD_USE) && next->area)
 		b = enter_first_use(cpu, next, b);
@@ -189,7 +193,8 @@ static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
 			xst_fresh_image(sys->insn, sys->apart, ctx->area + sys->apart_offset,
 					sys->apart_layout.bytes);
 	}
-	ctx->last_cpu = XST_NO_CPU;
+	if (!XST_TWIN(REUSED_ADDRESS))
+		ctx->last_cpu = XST_NO_CPU;
 	ctx->pkru = sys->init_pkru;
 	ctx->use_row = 0;
 	ctx->blind = 0;
@@ -267,6 +272,8 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	if (ctx == cpu->cur && (b & XST_B_LIVE)) {
 		/* Still the task's, who may write them: not known to be INIT afterwards. */
 		b = save(cpu, ctx, b) & ~XST_B_INIT;
+		if (XST_TWIN(OTHER_MASK))
+			xst_w_save(cpu->world, cpu->insn, ctx->area, XST_MASK_X87);
 		if (b & XST_B_DESTROYS)
 			b &= ~(XST_B_LIVE | XST_B_READY);
 	} else {
@@ -277,6 +284,8 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
+	if (XST_TWIN(EDIT_KEPT))
+		return;
 	ctx->last_cpu = XST_NO_CPU;
 	if (cpu->owner == ctx) {
 		cpu->owner = NULL;
@@ -301,7 +310,8 @@ void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *c
 	XST_ASSERT(child->area || !parent->area);
 	if (parent->area)
 		__builtin_memcpy(child->area, parent->area, cpu->sys->ctx_bytes);
-	child->last_cpu = XST_NO_CPU;
+	if (!XST_TWIN(REUSED_ADDRESS))
+		child->last_cpu = XST_NO_CPU;
 	child->use_row = 0;
 	child->blind = 0;
 	child->fault = 0;
@@ -314,6 +324,8 @@ static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 
 	if (home != XST_NO_CPU && home != cpu->id)
 		XST_FETCH(cpu, home, ctx);
+	if (XST_TWIN(REUSED_ADDRESS))
+		return;
 	if (cpu->owner == ctx) {
 		cpu->owner = NULL;
 		cpu->bits &= ~XST_B_DIRTY;
