@@ -3,6 +3,7 @@
 #ifndef CMD_H
 #define CMD_H
 
+int cmd_bench(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 
 #endif

@@ -3,9 +3,9 @@
  * xstate: the command. It only finds the verb; each verb is a file of its own.
  *
  *   main.c           this map, the verbs, --version
- *
  *   cmd.h            the verbs' functions
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
+ *   cmd_bench.c      xstate bench: what instructions cost here
  *
  *   lab/             running the lab
  *     experiment.h   the experiments
@@ -24,6 +24,25 @@
  *     json.h         the JSON writer
  *     progress.h     the progress bar
  *     utf8.h         text that may hold anything
+ *
+ *   stats/           paired comparisons and their error bars
+ *     plan.h         order and placement, from one seed
+ *     run.h          the loop over blocks
+ *     samples.h      what it yields; series made from it
+ *     series.h       trimmed mean, bootstrap, interval
+ *     load.h         what else the machine did meanwhile
+ *     gate.h         may this run decide anything?
+ *
+ *   bench/           the engines of xstate bench
+ *     snip.def       the pieces of machine code (snip.c)
+ *     code.h         loops generated at any address
+ *     state.h        images of live state, save areas
+ *     rig.h          one CPU, its clock, one slice
+ *     controls.h     arms of known effect, canaries
+ *     rows.h         what bench insn measures
+ *     insn.h         one run of it (insn.c), as JSON (insn_json.c), as tables (insn_print.c)
+ *     counters.h     hardware counters
+ *     machine.h      the facts every result carries
  *
  *   read/            input formats, one file each
  *     cpu.h          "CPU" on a command line: host, dump or our JSON (cpu.c, host.c)
@@ -46,6 +65,9 @@ static int cmd_version(int argc, char **argv);
 static const struct opt_verb verbs[] = {
 #ifdef HAVE_JANSSON
 	{ "lab", "eager or lazy? Boot a small kernel on emulated CPUs and count", cmd_lab },
+#endif
+#ifdef HAVE_BENCH
+	{ "bench", "what saving, restoring and switching cost on this host", cmd_bench },
 #endif
 	{ "version", NULL, cmd_version },
 	{ NULL, NULL, NULL },

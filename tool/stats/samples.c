@@ -72,15 +72,27 @@ size_t stats_series_level(const struct stats_samples *s, uint32_t arm, double un
 	return n;
 }
 
+double stats_sample_cost(const struct stats_samples *s, uint32_t block, uint32_t more,
+			 uint32_t less, double units)
+{
+	size_t row = (size_t)block * s->arms;
+
+	if (!kept(s, block, more) || !kept(s, block, less))
+		return NAN;
+	return (s->ticks[row + more] - s->ticks[row + less]) * s->cycles_per_tick[block] / units;
+}
+
 size_t stats_series_cost(const struct stats_samples *s, uint32_t more, uint32_t less, double units,
 			 double *out)
 {
 	size_t n = 0;
 
-	for (size_t b = 0; b < s->blocks; b++)
-		if (kept(s, b, more) && kept(s, b, less))
-			out[n++] = (s->ticks[b * s->arms + more] - s->ticks[b * s->arms + less]) *
-				   s->cycles_per_tick[b] / units;
+	for (uint32_t b = 0; b < s->blocks; b++) {
+		double cost = stats_sample_cost(s, b, more, less, units);
+
+		if (!isnan(cost))
+			out[n++] = cost;
+	}
 	return n;
 }
 

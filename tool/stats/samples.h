@@ -70,8 +70,16 @@ double stats_samples_dropped(const struct stats_samples *s);
 size_t stats_series_level(const struct stats_samples *s, uint32_t arm, double units, double *out);
 
 /**
- * stats_series_cost() - core cycles by which arm @more exceeds arm @less of the same block.
+ * stats_sample_cost() - core cycles by which arm @more exceeds arm @less in one block.
  * @units: divide by this; what @more does more often than @less.
+ *
+ * Return: the cost, or NAN where one of the two was not kept.
+ */
+double stats_sample_cost(const struct stats_samples *s, uint32_t block, uint32_t more,
+			 uint32_t less, double units);
+
+/**
+ * stats_series_cost() - stats_sample_cost() of all blocks that have one.
  *
  * Return: how many values were written to @out, which has room for s->blocks.
  */

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""xstate bench insn from outside: exit statuses, the JSON's promises, Ctrl-C, and that the table
+follows from the raw samples it comes with. No figure is believed, only their relations."""
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+XSTATE = sys.argv[1]
+failures = 0
+
+
+def run(*args, **kw):
+    return subprocess.run([XSTATE, "bench", "insn", *args], capture_output=True, text=True, timeout=90, **kw)
+
+
+def check(ok, what):
+    global failures
+    if not ok:
+        failures += 1
+        print("FAILED:", what)
+
+
+def usage_errors():
+    for args, says in [
+        (["nosuch"], "no instruction is called 'nosuch'"),
+        (["--claim", "0"], "between 0 and 100 %"),
+        (["--claim", "150%"], "between 0 and 100 %"),
+        (["--claim", "small"], "between 0 and 100 %"),
+        (["--time", "0"], "time"),
+        (["--time", "soon"], "time"),
+        (["--cpu", "65000", "emms"], "CPU 65000"),
+        (["--frobnicate"], "frobnicate"),
+    ]:
+        r = run(*args)
+        want = 3 if "--cpu" in args else 2
+        check(r.returncode == want, f"{args}: exit {r.returncode}, want {want}")
+        check(says in r.stderr and r.stderr.count("\n") <= 2, f"{args} says {r.stderr!r}")
+        check(r.stdout == "", f"{args} prints {r.stdout!r}")
+    r = run("emms", "-t", "0.2s", "-o", "/nonexistent/costs.json")
+    check(r.returncode == 2 and "cannot write /nonexistent/costs.json" in r.stderr, "unwritable output")
+
+
+def listing():
+    r = run("--list")
+    check(r.returncode == 0 and "fxsave+fxrstor/sse" in r.stdout, "--list")
+
+
+def spread(doc, row):
+    """The median cost in cycles, again, from the raw samples alone."""
+    arms = {a["name"]: a for a in doc["samples"]["arms"]}
+    less, more = arms[row["id"] + " x1"], arms[row["id"] + " x2"]
+    gone = set(less["dropped_blocks"]) | set(more["dropped_blocks"])
+    rate = doc["samples"]["cycles_per_tick"]
+    return [(more["ticks"][b] - less["ticks"][b]) * rate[b] / more["loops"]
+            for b in range(doc["blocks_done"]) if b not in gone]
+
+
+def table_follows_from_samples():
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "costs.json")
+        r = run("fxsave", "fninit", "ldmxcsr", "-t", "1s", "--seed", "77", "-j", "-o", path)
+        check(r.returncode == 0, f"exit {r.returncode}: {r.stderr}")
+        doc = json.loads(r.stdout)
+        with open(path) as f:
+            check(json.load(f) == doc, "-o writes what -j prints")
+        check(os.listdir(d) == ["costs.json"], "nothing else is left behind")
+    check(doc["schema"] == "xstate.bench/1" and doc["kind"] == "insn", "schema")
+    check(doc["seed"] == 77 and doc["complete"] and doc["blocks_done"] >= 20, "protocol")
+    for key in ["cpu", "microcode", "kernel", "hypervisor", "mitigations", "tsc_hz", "tsc_invariant"]:
+        check(key in doc["machine"], f"machine has {key}")
+    check(doc["counters"] in ("read", "not available"), "counters")
+    check((doc["counters"] == "read") == (doc["counters_reason"] is None), "counters' reason")
+    ids = [c["id"] for c in doc["costs"]]
+    check("fxsave/sse" in ids and "ldmxcsr/changed" in ids and len(ids) == len(set(ids)), f"rows {ids}")
+    per = {"ldmxcsr/changed": 2 * 8, "ldmxcsr/same": 16, "fninit": 8, "fxsave/sse": 4}
+    for c in doc["costs"]:
+        ns = c["median_cycles"] / doc["cycles_per_tick"] / doc["machine"]["tsc_hz"] * 1e9
+        check(math.isclose(ns, c["median_ns"], rel_tol=1e-6, abs_tol=1e-9), f"ns of {c['id']}")
+        check(c["low_quartile_cycles"] <= c["median_cycles"] <= c["high_quartile_cycles"], "quartiles")
+        if c["id"] in per:
+            x = [v / per[c["id"]] for v in spread(doc, c)]
+            check(len(x) == c["blocks"], f"blocks of {c['id']}")
+            # Ticks are written rounded, so this agrees to about a tick in a slice.
+            check(abs(statistics.median(x) - c["median_cycles"]) < 0.01, f"median of {c['id']}")
+    check([c["name"] for c in doc["controls"]] == ["A/A", "dose 1", "dose 2"], "controls")
+    check(doc["controls"][0]["truth_percent"] == 0, "A/A is 0")
+    check(0.05 < doc["controls"][1]["truth_percent"] < 1, "dose 1")
+
+
+def refusals():
+    # A hundred-thousandth of a percent is beyond any machine; so is a claim cut short.
+    r = run("--claim", "0.00001%", "-t", "0.5s", "-j")
+    doc = json.loads(r.stdout)
+    check(r.returncode == 1 and doc["claim"]["resolvable"] is False, "an impossible claim is refused")
+    check(len(doc["claim"]["reason"]) > 20, "with a reason")
+    r = run("--claim", "0.00001%", "-t", "0.5s")
+    check(r.returncode == 1 and "Refused: " in r.stdout, "in words too")
+
+
+def interrupt():
+    for extra, want in [(["fxsave"], 0), (["--claim", "0.2%"], 1)]:
+        p = subprocess.Popen([XSTATE, "bench", "insn", "-t", "60s", "-j", *extra],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=30)
+        check(p.returncode == want, f"{extra} interrupted: exit {p.returncode}: {err}")
+        doc = json.loads(out)
+        check(not doc["complete"] and 0 < doc["blocks_done"] < doc["blocks_planned"], "what is known so far")
+        check(len(doc["samples"]["arms"][0]["ticks"]) == doc["blocks_done"], "raw samples so far")
+
+
+for test in (usage_errors, listing, table_follows_from_samples, refusals, interrupt):
+    test()
+print("ok" if not failures else f"{failures} failures")
+sys.exit(failures != 0)

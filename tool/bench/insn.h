@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One run of `xstate bench insn`: the rows, their arms beside the controls, the samples, and what
+ * follows from them.
+ */
+#ifndef TOOL_BENCH_INSN_H
+#define TOOL_BENCH_INSN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "controls.h"
+#include "counters.h"
+#include "machine.h"
+#include "rows.h"
+#include "ui/json.h"
+
+struct insn_run {
+	/* Asked for. */
+	double seconds;
+	uint64_t seed;
+	double claim;       /* 0: none */
+	bool controls_only; /* no rows */
+
+	/* What there is. */
+	struct bench_rig rig;
+	struct bench_machine machine;
+	struct insn_row rows[ROWS_MAX];
+	uint32_t row_count;
+	struct insn_effect effects[EFFECTS_MAX];
+	uint32_t effect_count;
+	struct bench_arm *arms;
+	uint32_t arm_count;
+
+	/* What came of it. */
+	struct stats_plan plan;
+	struct stats_samples samples;
+	struct stats_company company;
+	struct bench_controls controls;
+	struct stats_verdict verdict;
+	double cycles_per_tick;     /* median */
+	char counters_why_not[120]; /* "" when they were read */
+};
+
+/**
+ * insn_prepare() - arms for all selected rows and the controls, tried and sized.
+ * @run: rig open, rows made and selected.
+ * @why: out, on failure, a clause.
+ *
+ * Rows that cannot run get their reason in @skipped; only the controls are indispensable.
+ */
+bool insn_prepare(struct insn_run *run, const char **why);
+
+/**
+ * insn_measure() - fix the number of blocks, run them, and read the counters in a second pass.
+ * @stop:  ends the run after the current block.
+ * @total: called once with the planned number of blocks, then
+ * @done:  after each block; both may be NULL.
+ *
+ * Return: false when memory is short.
+ */
+bool insn_measure(struct insn_run *run, const volatile sig_atomic_t *stop,
+		  void (*total)(uint32_t blocks), void (*done)(uint32_t blocks));
+
+/**
+ * insn_analyse() - fill in the rows' results, the effects, the controls and the verdict.
+ *
+ * Return: false when memory is short.
+ */
+bool insn_analyse(struct insn_run *run);
+
+/**
+ * insn_close() - give everything back.
+ */
+void insn_close(struct insn_run *run);
+
+/**
+ * insn_json() - the run as one xstate.bench/1 document.
+ */
+void insn_json(const struct insn_run *run, struct jw *w);
+
+/**
+ * insn_print() - the run as tables.
+ */
+void insn_print(const struct insn_run *run, FILE *out);
+
+/**
+ * insn_list() - the rows there are, with the reasons for those that cannot be measured.
+ */
+void insn_list(const struct insn_run *run, FILE *out);
+
+#endif
