@@ -90,6 +90,12 @@ static int system_init(void *world, struct xst_system *sys, uint64_t want, struc
 		uint32_t found;
 
 		err = xst_system_compute(&caps, want, avoid, sys, diag);
+#ifdef XST_ONLY_INSN
+		if (!err && sys->insn != XST_ONLY_INSN)
+			err = xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0,
+					   XST_ONLY_INSN, sys->insn,
+					   "this build is for another save form");
+#endif
 		if (!err)
 			err = xst_w_enable(world, sys, diag);
 		if (err)
@@ -139,7 +145,7 @@ static int same_cpu(const struct xst_system *sys, const struct xst_caps *caps,
 }
 
 /* What a reset of the registers leaves as it is. */
-#define B_LASTING (XST_B_POLICY | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_DESTROYS)
+#define B_LASTING (XST_B_POLICY | B_WAYS | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_INSN(7))
 
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 {
@@ -177,11 +183,10 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 	cpu->sys = sys;
 	cpu->id = id;
 	cpu->mask = sys->mask;
-	cpu->insn = (uint8_t)sys->insn;
 	cpu->policy = *xst_policy_by_name("auto");
 	cpu->bits = (sys->pkru ? XST_B_PKRU : 0u) | (sys->apart ? XST_B_APART : 0u) |
 		    (sys->fip_leak ? XST_B_FIP : 0u) |
-		    (sys->insn == XST_INSN_FNSAVE ? XST_B_DESTROYS : 0u) | xst_policy_bits(sys, &cpu->policy);
+		    XST_B_INSN(sys->insn) | xst_way_bits(sys, &cpu->policy);
 	return xst_cpu_online(cpu, NULL);
 }
 

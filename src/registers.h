@@ -22,24 +22,57 @@
 #endif
 
 /*
- * Every primitive takes the CPU's bits and returns them changed; the event that began writes them
- * back. So the compiler can fold what a caller knows about them, and the common case is straight
- * code made of the same lines as all others.
+ * A primitive takes the CPU's bits and returns them changed, or, where it is the last thing an event
+ * does (finish_*), writes them back. So the compiler can fold what a caller knows about them, and the
+ * common case is straight code without a call, made of the same lines as all others.
  */
 typedef uint32_t bits_t;
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define MXCSR_INIT 0x1f80u
 
+/* A build for one family (-DXST_ONLY_INSN=XST_INSN_XSAVES, say) contains that family's instructions
+ * only; bring-up refuses a machine that would choose another one. */
+#ifdef XST_ONLY_INSN
+#define insn_of(b) ((enum xst_insn)(XST_ONLY_INSN))
+#else
+#define insn_of(b) ((enum xst_insn)XST_B_INSN_OF(b))
+#endif
+
 /* Off the short path: one copy each, and out of the way. */
 #define XST_COLD     __attribute__((noinline, cold, unused))
 #define XST_NOINLINE __attribute__((noinline, unused))
 
-/* Never stored: a caller has looked, the task coming in has an area and no home. */
-#define B_CHECKED (1u << 31)
+/* What makes a switch more than one save and one load at most. */
+#define B_RARE (XST_B_DISPLACED | XST_B_SKIP_INIT | XST_B_APART | XST_B_DIRTY)
 
 #define XST_B_POLICY                                                                               \
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
+#define B_WAYS                                                                                     \
+	(XST_B_WAY_EAGER_XSAVES | XST_B_WAY_EAGER_XSAVEC | XST_B_WAY_DEFER_XSAVES |                \
+	 XST_B_WAY_DEFER_XSAVEC | XST_B_WAY_KEEP | XST_B_WAY_USE)
+
+/*
+ * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
+ * it does not follow single bits of a word past a branch.
+ *   plain   none of B_RARE is set, and the task coming in has an area and no home
+ *   steady  the event ends with the bits it began with
+ *   policy  the policy's bits
+ *   insn    the save form
+ */
+struct how {
+	bool plain, steady;
+	bits_t policy;
+	enum xst_insn insn;
+};
+
+/* Nothing is known: look at the bits. */
+ALWAYS_INLINE struct how how_general(bits_t b)
+{
+	const struct how how = {false, false, b & XST_B_POLICY, insn_of(b)};
+
+	return how;
+}
 
 static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct xst_policy *p)
 {
@@ -48,6 +81,32 @@ static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct 
 	       (p->save == XST_SAVE_DISPLACED ? XST_B_DISPLACED : 0u) |
 	       (p->keep_owner ? XST_B_KEEP : 0u) |
 	       (p->skip_init && sys->xgetbv1 ? XST_B_SKIP_INIT : 0u);
+}
+
+/* All that follows from the policy: its bits, and the way through switch.c that is made for them. */
+static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst_policy *p)
+{
+	const bits_t b = xst_policy_bits(sys, p);
+	const bool xsaves = sys->insn == XST_INSN_XSAVES && !sys->fip_leak;
+	const bool xsavec = sys->insn == XST_INSN_XSAVEC;
+
+	if ((b & B_RARE) || sys->apart)
+		return b;
+	switch (b & (XST_B_LOAD_USE | XST_B_LOAD_RETURN | XST_B_KEEP)) {
+	case 0:
+		return b | (xsaves ? XST_B_WAY_EAGER_XSAVES : 0u) |
+		       (xsavec ? XST_B_WAY_EAGER_XSAVEC : 0u);
+	case XST_B_LOAD_RETURN | XST_B_KEEP:
+		return b | (xsaves ? XST_B_WAY_DEFER_XSAVES : 0u) |
+		       (xsavec ? XST_B_WAY_DEFER_XSAVEC : 0u);
+	case XST_B_KEEP:
+		return b | XST_B_WAY_KEEP;
+	case XST_B_LOAD_USE:
+	case XST_B_LOAD_USE | XST_B_KEEP:
+		return b | XST_B_WAY_USE;
+	default:
+		return b;
+	}
 }
 
 static inline uint64_t get64(const uint8_t *p)
@@ -87,6 +146,17 @@ static inline void set_home(struct xst_ctx *ctx, uint32_t home)
 	__atomic_store_n(&ctx->home, home, __ATOMIC_RELEASE);
 }
 
+static inline void set_homeless(struct xst_ctx *ctx)
+{
+	set_home(ctx, ctx->area ? XST_NO_CPU : XST_NO_AREA);
+}
+
+/* Its area, if it has one, holds its truth: nothing stands in the way of a restore. */
+ALWAYS_INLINE bool is_plain(const struct xst_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE) == XST_NO_CPU;
+}
+
 /* Are all registers of the switch mask INIT? TS is clear. MXCSR is asked apart: CPUs differ in
  * whether XINUSE[1] counts it. Ref: SDM vol. 1, "Processor Tracking of XSAVE-Managed State" */
 static inline bool registers_are_init(const struct xst_cpu *cpu)
@@ -98,7 +168,7 @@ static inline bool registers_are_init(const struct xst_cpu *cpu)
 static inline bool image_is_init(const struct xst_cpu *cpu, const uint8_t *area)
 {
 	return !(get64(area + XST_HEADER_OFFSET) & cpu->mask) &&
-	       (cpu->insn >= XST_INSN_XSAVEC || get32(area + 24) == MXCSR_INIT);
+	       (insn_of(cpu->bits) >= XST_INSN_XSAVEC || get32(area + 24) == MXCSR_INIT);
 }
 
 /* Make it so. XCOMP_BV is in place since xst_fresh_image(). */
@@ -122,17 +192,17 @@ static XST_COLD bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
 }
 
 /* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
-ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
 {
-	if ((b & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
+	if (!how.plain && (how.policy & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
 		return b | XST_B_INIT;
 	cpu->n.saves++;
 	/* The modified optimisation leaves out what it thinks is there. */
 	if (XST_TWIN(WIPE_BEFORE_SAVE))
 		__builtin_memset(ctx->area, 0, cpu->sys->layout.bytes);
 	if (!XST_TWIN(SKIP_SAVE))
-		xst_w_save(cpu->world, cpu->insn, ctx->area, cpu->mask);
-	if (b & XST_B_DESTROYS) {
+		xst_w_save(cpu->world, how.insn, ctx->area, cpu->mask);
+	if (how.insn == XST_INSN_FNSAVE) {
 		/* FNINIT leaves the stack registers' contents: nobody's, but not INIT. */
 		cpu->owner = NULL;
 		b &= ~XST_B_INIT;
@@ -148,7 +218,7 @@ static XST_COLD bits_t evict(struct xst_cpu *cpu, bits_t b)
 
 	if (!(b & XST_B_DIRTY))
 		return b;
-	b = save(cpu, ctx, clear_ts(cpu, b)) & ~XST_B_DIRTY;
+	b = save(cpu, ctx, clear_ts(cpu, b), how_general(b)) & ~XST_B_DIRTY;
 	set_home(ctx, XST_NO_CPU);
 	return ts ? set_ts(cpu, b) : b;
 }
@@ -177,12 +247,12 @@ static inline bool in_place(const struct xst_cpu *cpu, const struct xst_ctx *ctx
 
 /* AMD and Hygon: a restore without a pending exception leaves the pointers of the task before.
  * Pending as hardware recomputes it, not as FSW.ES in the image says. */
-static XST_COLD void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area)
+ALWAYS_INLINE void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area, enum xst_insn insn)
 {
-	const uint32_t fcw = get32(area) & 0xffff, fsw = get32(area) >> 16;
+	const uint32_t fcw_fsw = get32(area);
 
-	if ((cpu->insn == XST_INSN_FXSAVE || (area[XST_HEADER_OFFSET] & XST_MASK_X87)) &&
-	    !(fsw & ~fcw & 0x3f))
+	if ((insn == XST_INSN_FXSAVE || (area[XST_HEADER_OFFSET] & XST_MASK_X87)) &&
+	    !((fcw_fsw >> 16) & ~fcw_fsw & 0x3f))
 		xst_w_scrub_fip(cpu->world);
 }
 
@@ -193,63 +263,57 @@ static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int v
 	cpu->n.loads_failed++;
 	ctx->fault = (uint8_t)vector;
 	XST_TRACE(cpu, "load-failed", ctx);
-	xst_fresh_image((enum xst_insn)cpu->insn, cpu->mask, ctx->area, cpu->sys->layout.bytes);
-	vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
+	xst_fresh_image(insn_of(cpu->bits), cpu->mask, ctx->area, cpu->sys->layout.bytes);
+	vector = xst_w_load(cpu->world, insn_of(cpu->bits), ctx->area, cpu->mask);
 	XST_ASSERT(!vector);
 }
 
-/* May this load be left out? If not, do what has to come before it. TS is clear. */
+/* May this load be left out? TS is clear. */
 static XST_COLD bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
 {
-	if ((b & XST_B_SKIP_INIT) && image_is_init(cpu, ctx->area) &&
-	    ((b & XST_B_INIT) || registers_are_init(cpu))) {
-		cpu->n.loads_elided_init++;
-		return true;
-	}
-	if (b & XST_B_FIP)
-		scrub_fip(cpu, ctx->area);
-	return false;
+	if (!image_is_init(cpu, ctx->area) || !((b & XST_B_INIT) || registers_are_init(cpu)))
+		return false;
+	cpu->n.loads_elided_init++;
+	return true;
 }
 
-/* Load @ctx. TS is clear. */
-ALWAYS_INLINE bits_t load(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+/* The running task's registers must be in place now, and then the event is over. The bits are
+ * written before the restore: it does not change them, and nothing follows it. */
+ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b,
+				   struct how how)
 {
+	const bits_t in_use = XST_B_LIVE | XST_B_READY;
 	int vector = 0;
 
-	if (b & XST_B_DIRTY)
+	cpu->n.validations++;
+	b = clear_ts(cpu, b);
+	if ((how.policy & XST_B_KEEP) && in_place(cpu, ctx)) {
+		if (!XST_TWIN(MISCOUNT))
+			cpu->n.loads_skipped_owner++;
+		/* If they were this task's only copy, they are in use again. */
+		if (!how.plain && (b & XST_B_DIRTY))
+			set_home(ctx, XST_NO_CPU);
+		cpu->bits = (b & ~(XST_B_DIRTY | XST_B_INIT)) | in_use;
+		return;
+	}
+	if (!how.plain && (b & XST_B_DIRTY))
 		b = evict(cpu, b);
-	if (!(b & B_CHECKED) && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
+	if (!how.plain && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
 		b = settle(cpu, ctx, b);
 	cpu->owner = ctx;
 	ctx->last_cpu = cpu->id;
-	if ((b & (XST_B_SKIP_INIT | XST_B_FIP)) && elide_load(cpu, ctx, b))
-		return b;
+	if (!how.steady)
+		cpu->bits = (b & ~XST_B_INIT) | in_use;
+	if (!how.plain && (how.policy & XST_B_SKIP_INIT) && elide_load(cpu, ctx, b))
+		return;
+	if (b & XST_B_FIP)
+		scrub_fip(cpu, ctx->area, how.insn);
 	if (!XST_TWIN(SKIP_RESTORE))
-		vector = xst_w_load(cpu->world, cpu->insn, ctx->area, cpu->mask);
+		vector = xst_w_load(cpu->world, how.insn, ctx->area, cpu->mask);
 	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
 	else
 		load_failed(cpu, ctx, vector);
-	return b;
-}
-
-/* The running task's registers must be in place now. */
-ALWAYS_INLINE bits_t validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
-{
-	cpu->n.validations++;
-	b = clear_ts(cpu, b);
-	if ((b & XST_B_KEEP) && in_place(cpu, ctx)) {
-		if (!XST_TWIN(MISCOUNT))
-			cpu->n.loads_skipped_owner++;
-		if (b & XST_B_DIRTY) {
-			/* They were this task's only copy, and are in use again. */
-			set_home(ctx, XST_NO_CPU);
-			b &= ~XST_B_DIRTY;
-		}
-	} else {
-		b = load(cpu, ctx, b);
-	}
-	return (b & ~XST_B_INIT) | XST_B_LIVE;
 }
 
 /* Components that CR0.TS does not guard, in their own image; the instructions that move them are
@@ -262,7 +326,7 @@ static XST_COLD bits_t save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 
 	b = clear_ts(cpu, b);
 	cpu->n.apart_saves++;
-	xst_w_save(cpu->world, cpu->insn, ctx->area + sys->apart_offset, sys->apart);
+	xst_w_save(cpu->world, insn_of(b), ctx->area + sys->apart_offset, sys->apart);
 	return ts ? set_ts(cpu, b) : b;
 }
 
@@ -274,11 +338,11 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 
 	b = clear_ts(cpu, b) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
-	vector = xst_w_load(cpu->world, cpu->insn, ctx->area + sys->apart_offset, sys->apart);
+	vector = xst_w_load(cpu->world, insn_of(b), ctx->area + sys->apart_offset, sys->apart);
 	if (vector) {
 		cpu->n.apart_failed++;
 		ctx->fault = (uint8_t)vector;
-		vector = xst_w_load(cpu->world, cpu->insn, sys->fresh_apart, sys->apart);
+		vector = xst_w_load(cpu->world, insn_of(b), sys->fresh_apart, sys->apart);
 		XST_ASSERT(!vector);
 	}
 	return ts ? set_ts(cpu, b) : b;
@@ -293,9 +357,9 @@ static XST_COLD bits_t clear_registers(struct xst_cpu *cpu, bits_t b)
 		return b;
 	b = evict(cpu, b);
 	cpu->n.clears++;
-	if ((b & XST_B_FIP) && cpu->insn == XST_INSN_FXSAVE)
+	if ((b & XST_B_FIP) && insn_of(b) == XST_INSN_FXSAVE)
 		xst_w_scrub_fip(cpu->world);
-	vector = xst_w_load(cpu->world, cpu->insn, cpu->sys->fresh, cpu->mask);
+	vector = xst_w_load(cpu->world, insn_of(b), cpu->sys->fresh, cpu->mask);
 	XST_ASSERT(!vector);
 	(void)vector;
 	cpu->owner = NULL;

@@ -2,9 +2,9 @@
 /*
  * The switching engine. Every policy runs through the same few steps:
  *
- *   leave()      the running task leaves: save where the policy says so, account the slot
- *   enter()      the next one comes: load now, arm CR0.TS, or leave it to the return to user mode
- *   validate()   the task's registers must be in place now: skip, or load
+ *   leave()            the running task leaves: save where the policy says so, account the slot
+ *   finish_enter()     the next one comes: load now, arm CR0.TS, or leave it to the return to user
+ *   finish_validate()  the task's registers must be in place now: skip, or load
  */
 #include "registers.h"
 
@@ -15,7 +15,7 @@
 #endif
 
 /* What the slot that ends taught about the task's use. */
-static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+ALWAYS_INLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	switch (cpu->slot) {
 	case XST_SLOT_USED:
@@ -23,7 +23,7 @@ static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx
 		ctx->blind = 0;
 		break;
 	case XST_SLOT_BLIND:
-		/* Never beyond XST_BLIND_MAX: enter() makes the next one a probe. */
+		/* Never beyond XST_BLIND_MAX: finish_first_use() makes the next one a probe. */
 		if (!XST_TWIN(BLIND_FOREVER))
 			ctx->blind++;
 		break;
@@ -36,117 +36,194 @@ static XST_NOINLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx
 	return b & ~XST_B_SLOT;
 }
 
-ALWAYS_INLINE bits_t leave(struct xst_cpu *cpu, struct xst_ctx *prev, bits_t b)
+ALWAYS_INLINE bits_t leave(struct xst_cpu *cpu, struct xst_ctx *prev, bits_t b, struct how how)
 {
 	if (b & XST_B_LIVE) {
 		b &= ~XST_B_LIVE;
-		if (b & XST_B_DISPLACED) {
+		if (!how.plain && (how.policy & XST_B_DISPLACED)) {
 			b |= XST_B_DIRTY;
 			set_home(prev, cpu->id);
 		} else {
-			b = save(cpu, prev, b);
+			b = save(cpu, prev, b, how);
 		}
 	}
-	if (b & XST_B_SLOT)
+	if ((b & XST_B_SLOT) && (!how.plain || (how.policy & XST_B_LOAD_USE)))
 		b = account_slot(cpu, prev, b);
-	if (b & XST_B_APART_LIVE)
+	if (!how.plain && (b & XST_B_APART_LIVE))
 		b = save_apart(cpu, prev, b) & ~XST_B_APART_LIVE;
-	if (b & XST_B_PKRU)
-		prev->pkru = cpu->pkru = xst_w_rdpkru(cpu->world);
+	if (b & XST_B_PKRU) {
+		const uint32_t pkru = xst_w_rdpkru(cpu->world);
+
+		prev->pkru = pkru;
+		cpu->pkru = pkru;
+	}
 	return b;
-}
-
-/* A slot begins under a first-use policy. */
-static inline bits_t enter_first_use(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b)
-{
-	const uint8_t after = cpu->policy.preload_after;
-	const bool keep = (b & XST_B_KEEP) && in_place(cpu, next);
-	const bool preload = after && next->use_row > after;
-
-	b |= XST_B_SLOT;
-	if (!keep && !preload) {
-		cpu->slot = XST_SLOT_ARMED;
-		return set_ts(cpu, b);
-	}
-	if (next->blind == XST_BLIND_MAX) {
-		cpu->slot = XST_SLOT_PROBE;
-		cpu->n.probes++;
-		return set_ts(cpu, b);
-	}
-	cpu->slot = XST_SLOT_BLIND;
-	if (!keep)
-		cpu->n.preloads++;
-	return validate(cpu, next, b);
 }
 
 /* A task without an area: it may run until it touches a register. What is behind TS must not be
  * another's unless the policy leaks anyway. */
-static XST_COLD bits_t enter_empty(struct xst_cpu *cpu, bits_t b)
+static XST_COLD void finish_empty(struct xst_cpu *cpu, bits_t b)
 {
 	if (!(b & XST_B_LOAD_USE) && !XST_TWIN(EMPTY_LEAKS))
 		b = clear_registers(cpu, clear_ts(cpu, b));
-	return set_ts(cpu, b);
+	cpu->bits = set_ts(cpu, b) | XST_B_READY;
 }
 
 /* Make user mode enterable for the running task, as the policy wants it. */
-ALWAYS_INLINE bits_t prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+ALWAYS_INLINE void finish_prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b,
+				  struct how how)
 {
-	if ((b & XST_B_APART) && !(b & XST_B_APART_LIVE) && !XST_TWIN(APART_SKIPPED))
+	if (!how.plain && (b & XST_B_APART) && !(b & XST_B_APART_LIVE) &&
+	    !XST_TWIN(APART_SKIPPED))
 		b = load_apart(cpu, ctx, b);
-	if (!(b & XST_B_LIVE)) {
-		if (!(b & B_CHECKED) && !ctx->area)
-			b = enter_empty(cpu, b);
-		else if (b & XST_B_LOAD_USE)
-			b = set_ts(cpu, b);
-		else
-			b = validate(cpu, ctx, b);
-	}
-	return b | XST_B_READY;
+	if (b & XST_B_LIVE)
+		cpu->bits = b | XST_B_READY;
+	else if (!how.plain && !ctx->area)
+		finish_empty(cpu, b);
+	else if (how.policy & XST_B_LOAD_USE)
+		cpu->bits = set_ts(cpu, b) | XST_B_READY;
+	else
+		finish_validate(cpu, ctx, b, how);
 }
 
-ALWAYS_INLINE bits_t enter(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b)
+/* A slot begins under a first-use policy. */
+ALWAYS_INLINE void finish_first_use(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b,
+				    struct how how)
+{
+	const uint8_t after = cpu->policy.preload_after;
+	const bool keep = (how.policy & XST_B_KEEP) && in_place(cpu, next);
+	const bool preload = after && next->use_row > after;
+
+	if (!how.plain && (b & XST_B_APART) && !(b & XST_B_APART_LIVE) &&
+	    !XST_TWIN(APART_SKIPPED))
+		b = load_apart(cpu, next, b);
+	b |= XST_B_SLOT;
+	if (!keep && !preload) {
+		cpu->slot = XST_SLOT_ARMED;
+	} else if (next->blind == XST_BLIND_MAX) {
+		cpu->slot = XST_SLOT_PROBE;
+		cpu->n.probes++;
+	} else {
+		cpu->slot = XST_SLOT_BLIND;
+		if (!keep)
+			cpu->n.preloads++;
+		finish_validate(cpu, next, b, how);
+		return;
+	}
+	cpu->bits = set_ts(cpu, b) | XST_B_READY;
+}
+
+ALWAYS_INLINE void finish_enter(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b, struct how how)
 {
 	/* PKRU at once: the kernel's own accesses to user memory obey it. */
-	if ((b & XST_B_PKRU) && cpu->pkru != next->pkru) {
-		if (!XST_TWIN(NO_PKRU))
-			xst_w_wrpkru(cpu->world, next->pkru);
-		cpu->pkru = next->pkru;
+	if (b & XST_B_PKRU) {
+		const uint32_t pkru = next->pkru;
+
+		if (cpu->pkru != pkru) {
+			cpu->pkru = pkru;
+			if (!XST_TWIN(NO_PKRU))
+				xst_w_wrpkru(cpu->world, pkru);
+		}
 	}
-	b &= ~XST_B_READY;
-	if ((b & XST_B_LOAD_RETURN) && !XST_TWIN(DEFERRED_LOADS))
-		return b;
-	if ((b & XST_B_LOAD_USE) && next->area)
-		b = enter_first_use(cpu, next, b);
-	return prepare(cpu, next, b);
+	if ((how.policy & XST_B_LOAD_RETURN) && !XST_TWIN(DEFERRED_LOADS))
+		cpu->bits = b & ~XST_B_READY;
+	else if ((how.policy & XST_B_LOAD_USE) && (how.plain || next->area))
+		finish_first_use(cpu, next, b, how);
+	else
+		finish_prepare(cpu, next, b, how);
 }
 
 ALWAYS_INLINE void switch_steps(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
-				bits_t b)
+				bits_t b, struct how how)
 {
-	const bits_t before = b;
-
 	cpu->n.switches++;
 	if (prev)
-		b = leave(cpu, prev, b);
+		b = leave(cpu, prev, b, how);
 	cpu->cur = next;
 	if (next)
-		b = enter(cpu, next, b);
-	if (b != before)
+		finish_enter(cpu, next, b, how);
+	else
 		cpu->bits = b;
 }
 
-static XST_NOINLINE void switch_general(struct xst_cpu *cpu, struct xst_ctx *prev,
-					struct xst_ctx *next)
+/* Anything may be the case. */
+static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
+				     struct xst_ctx *next)
 {
-	switch_steps(cpu, prev, next, cpu->bits);
+	switch_steps(cpu, prev, next, cpu->bits, how_general(cpu->bits));
 }
 
-/* The two common cases, each recognised by one comparison: the same steps with most bits known, so
- * that the compiler folds what cannot happen. Both run from user task to user task (eager), or with
- * nothing to load (deferred), without a call. */
-#define EAGER_LIVE (XST_B_LIVE | XST_B_READY)
-#define DEFER      (XST_B_LOAD_RETURN | XST_B_KEEP)
-#define DEFER_FREE (XST_B_LIVE | XST_B_READY)
+/*
+ * The ways of the policies that kernels use: the same steps, each with its policy known and without
+ * a call; eager and deferred also with the save form known. Eager from one live user task to another
+ * leaves the bits as they are. A live task runs, so there is a @prev.
+ */
+ALWAYS_INLINE void switch_eager(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
+				bits_t way, enum xst_insn insn)
+{
+	const struct how how = {true, true, 0, insn};
+	const bits_t known = way | XST_B_INSN(insn) | XST_B_LIVE | XST_B_READY;
+	const bits_t other = XST_B_PKRU | (insn == XST_INSN_XSAVES ? 0 : XST_B_FIP);
+	const bits_t b = cpu->bits;
+
+	if ((b & ~other) != known || !next || !is_plain(next)) {
+		switch_rare(cpu, prev, next);
+		return;
+	}
+	if (!prev)
+		__builtin_unreachable();
+	switch_steps(cpu, prev, next, known | (b & other), how);
+}
+
+static XST_NOINLINE void switch_eager_xsaves(struct xst_cpu *cpu, struct xst_ctx *prev,
+					     struct xst_ctx *next)
+{
+	switch_eager(cpu, prev, next, XST_B_WAY_EAGER_XSAVES, XST_INSN_XSAVES);
+}
+
+static XST_NOINLINE void switch_eager_xsavec(struct xst_cpu *cpu, struct xst_ctx *prev,
+					     struct xst_ctx *next)
+{
+	switch_eager(cpu, prev, next, XST_B_WAY_EAGER_XSAVEC, XST_INSN_XSAVEC);
+}
+
+/* Nothing is loaded at the switch, so nothing of @next but PKRU matters yet. */
+#define DEFER(insn) ((struct how){true, false, XST_B_LOAD_RETURN | XST_B_KEEP, insn})
+
+static XST_NOINLINE void switch_defer_xsaves(struct xst_cpu *cpu, struct xst_ctx *prev,
+					     struct xst_ctx *next)
+{
+	switch_steps(cpu, prev, next, cpu->bits, DEFER(XST_INSN_XSAVES));
+}
+
+static XST_NOINLINE void switch_defer_xsavec(struct xst_cpu *cpu, struct xst_ctx *prev,
+					     struct xst_ctx *next)
+{
+	switch_steps(cpu, prev, next, cpu->bits, DEFER(XST_INSN_XSAVEC));
+}
+
+ALWAYS_INLINE void switch_plain(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
+				bits_t policy)
+{
+	const struct how how = {true, false, policy, insn_of(cpu->bits)};
+
+	if (next && !is_plain(next))
+		switch_rare(cpu, prev, next);
+	else
+		switch_steps(cpu, prev, next, cpu->bits, how);
+}
+
+static XST_NOINLINE void switch_keep(struct xst_cpu *cpu, struct xst_ctx *prev,
+				     struct xst_ctx *next)
+{
+	switch_plain(cpu, prev, next, XST_B_KEEP);
+}
+
+static XST_NOINLINE void switch_use(struct xst_cpu *cpu, struct xst_ctx *prev,
+				    struct xst_ctx *next)
+{
+	switch_plain(cpu, prev, next, XST_B_LOAD_USE | (cpu->bits & XST_B_KEEP));
+}
 
 void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 {
@@ -154,21 +231,67 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 
 	XST_ASSERT(prev == cpu->cur);
 	XST_TRACE(cpu, "switch", next);
-	if ((b & ~XST_B_PKRU) == EAGER_LIVE && prev && next && next->area &&
-	    xst_ctx_home(next) == XST_NO_CPU)
-		switch_steps(cpu, prev, next, B_CHECKED | EAGER_LIVE | (b & XST_B_PKRU));
-	else if ((b & ~(XST_B_PKRU | DEFER_FREE)) == DEFER)
-		switch_steps(cpu, prev, next, DEFER | (b & (XST_B_PKRU | DEFER_FREE)));
+	if (b & XST_B_WAY_EAGER_XSAVES)
+		switch_eager_xsaves(cpu, prev, next);
+	else if (b & XST_B_WAY_DEFER_XSAVES)
+		switch_defer_xsaves(cpu, prev, next);
+	else if (b & XST_B_WAY_EAGER_XSAVEC)
+		switch_eager_xsavec(cpu, prev, next);
+	else if (b & XST_B_WAY_DEFER_XSAVEC)
+		switch_defer_xsavec(cpu, prev, next);
+	else if (b & XST_B_WAY_USE)
+		switch_use(cpu, prev, next);
+	else if (b & XST_B_WAY_KEEP)
+		switch_keep(cpu, prev, next);
 	else
-		switch_general(cpu, prev, next);
+		switch_rare(cpu, prev, next);
+}
+
+static XST_NOINLINE void return_rare(struct xst_cpu *cpu, struct xst_ctx *cur)
+{
+	finish_prepare(cpu, cur, cpu->bits, how_general(cpu->bits));
+}
+
+ALWAYS_INLINE void return_defer(struct xst_cpu *cpu, struct xst_ctx *cur, enum xst_insn insn)
+{
+	const bits_t b = cpu->bits;
+
+	if (!is_plain(cur) || (b & (XST_B_LIVE | XST_B_TS)))
+		return_rare(cpu, cur);
+	else
+		finish_validate(cpu, cur, b & ~XST_B_TS, DEFER(insn));
+}
+
+static XST_NOINLINE void return_defer_xsaves(struct xst_cpu *cpu, struct xst_ctx *cur)
+{
+	return_defer(cpu, cur, XST_INSN_XSAVES);
+}
+
+static XST_NOINLINE void return_defer_xsavec(struct xst_cpu *cpu, struct xst_ctx *cur)
+{
+	return_defer(cpu, cur, XST_INSN_XSAVEC);
 }
 
 void xst_return_to_user(struct xst_cpu *cpu)
 {
-	if ((cpu->bits & XST_B_READY) || !cpu->cur)
+	struct xst_ctx *cur = cpu->cur;
+	const bits_t b = cpu->bits;
+
+	if ((b & XST_B_READY) || !cur)
 		return;
-	XST_TRACE(cpu, "return-to-user", cpu->cur);
-	cpu->bits = prepare(cpu, cpu->cur, cpu->bits);
+	XST_TRACE(cpu, "return-to-user", cur);
+	if (b & XST_B_WAY_DEFER_XSAVES)
+		return_defer_xsaves(cpu, cur);
+	else if (b & XST_B_WAY_DEFER_XSAVEC)
+		return_defer_xsavec(cpu, cur);
+	else
+		return_rare(cpu, cur);
+}
+
+/* #NM and the first use of a new area. */
+static XST_NOINLINE void validate(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	finish_validate(cpu, ctx, cpu->bits, how_general(cpu->bits));
 }
 
 int xst_device_not_available(struct xst_cpu *cpu)
@@ -181,7 +304,7 @@ int xst_device_not_available(struct xst_cpu *cpu)
 	cpu->n.traps++;
 	if (cpu->bits & XST_B_SLOT)
 		cpu->slot = XST_SLOT_USED;
-	cpu->bits = validate(cpu, cpu->cur, cpu->bits);
+	validate(cpu, cpu->cur);
 	return XST_OK;
 }
 
@@ -221,7 +344,7 @@ int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, 
 	if (err)
 		return err;
 	ctx->area = area;
-	set_home(ctx, XST_NO_CPU);
+	set_homeless(ctx);
 	fresh(sys, ctx);
 	return XST_OK;
 }
@@ -236,12 +359,13 @@ int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t 
 	if (ctx->area)
 		return XST_ERR_INVALID;
 	ctx->area = area;
+	set_homeless(ctx);
 	fresh(cpu->sys, ctx);
 	ctx->pkru = pkru;
 	if (ctx != cpu->cur)
 		return XST_OK;
 	cpu->n.first_uses++;
-	cpu->bits = validate(cpu, ctx, cpu->bits);
+	validate(cpu, ctx);
 	/* Under a first-use policy this slot is one that used the registers. */
 	if (cpu->bits & XST_B_LOAD_USE) {
 		cpu->slot = XST_SLOT_USED;
@@ -271,10 +395,10 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		b = save_apart(cpu, ctx, b);
 	if (ctx == cpu->cur && (b & XST_B_LIVE)) {
 		/* Still the task's, who may write them: not known to be INIT afterwards. */
-		b = save(cpu, ctx, b) & ~XST_B_INIT;
+		b = save(cpu, ctx, b, how_general(b)) & ~XST_B_INIT;
 		if (XST_TWIN(OTHER_MASK))
-			xst_w_save(cpu->world, cpu->insn, ctx->area, XST_MASK_X87);
-		if (b & XST_B_DESTROYS)
+			xst_w_save(cpu->world, insn_of(b), ctx->area, XST_MASK_X87);
+		if (insn_of(b) == XST_INSN_FNSAVE)
 			b &= ~(XST_B_LIVE | XST_B_READY);
 	} else {
 		b = settle(cpu, ctx, b);
@@ -291,7 +415,7 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		cpu->owner = NULL;
 		cpu->bits &= ~XST_B_DIRTY;
 	}
-	set_home(ctx, XST_NO_CPU);
+	set_homeless(ctx);
 	if (ctx != cpu->cur)
 		return;
 	XST_TRACE(cpu, "changed", ctx);
@@ -330,7 +454,7 @@ static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		cpu->owner = NULL;
 		cpu->bits &= ~XST_B_DIRTY;
 	}
-	set_home(ctx, XST_NO_CPU);
+	set_homeless(ctx);
 	ctx->last_cpu = XST_NO_CPU;
 }
 
@@ -400,8 +524,8 @@ int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, uns
 		cpu->bits = evict(cpu, cpu->bits);
 	cpu->policy = *policy;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	cpu->bits = (cpu->bits & ~(XST_B_POLICY | XST_B_SLOT | XST_B_READY)) |
-		    xst_policy_bits(cpu->sys, policy);
+	cpu->bits = (cpu->bits & ~(XST_B_POLICY | B_WAYS | XST_B_SLOT | XST_B_READY)) |
+		    xst_way_bits(cpu->sys, policy);
 	/* Registers that are in place stay so; the others wait for their first use or for the return
 	 * to user mode, whichever the new policy watches. */
 	if (policy->load != XST_LOAD_FIRST_USE)

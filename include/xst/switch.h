@@ -30,7 +30,8 @@
 extern "C" {
 #endif
 
-#define XST_NO_CPU 0xffffffffu
+#define XST_NO_CPU  0xffffffffu
+#define XST_NO_AREA 0xfffffffeu
 
 /* An area of @bytes for a task, aligned as XSAVE wants it. */
 #define XST_AREA(name, bytes) uint8_t name[bytes] __attribute__((aligned(64)))
@@ -39,7 +40,8 @@ extern "C" {
 struct xst_ctx {
 	uint8_t *area;      /* the caller's memory, 64-byte aligned; NULL until the first use */
 	uint32_t last_cpu;  /* whose registers last held this task, or XST_NO_CPU */
-	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU */
+	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU; XST_NO_AREA
+			       while there is no area: one comparison then tells the plain case */
 	uint32_t pkru;      /* valid while the task is not running */
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
@@ -99,7 +101,15 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
-#define XST_B_DESTROYS (1u << 8) /* the save loses the registers: FNSAVE */
+/* which code of its own this policy and save form have, see switch.c; one at most */
+#define XST_B_WAY_EAGER_XSAVES (1u << 19)
+#define XST_B_WAY_EAGER_XSAVEC (1u << 20)
+#define XST_B_WAY_DEFER_XSAVES (1u << 21)
+#define XST_B_WAY_DEFER_XSAVEC (1u << 22)
+#define XST_B_WAY_KEEP         (1u << 23)
+#define XST_B_WAY_USE          (1u << 24)
+#define XST_B_INSN(insn) ((uint32_t)(insn) << 16) /* enum xst_insn, three bits */
+#define XST_B_INSN_OF(b) ((b) >> 16 & 7u)
 /* the state; the first three are explained above */
 #define XST_B_LIVE       (1u << 9)
 #define XST_B_DIRTY      (1u << 10)
@@ -119,9 +129,8 @@ struct xst_cpu {
 	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
 	uint32_t pkru;         /* what PKRU holds */
-	uint8_t insn;          /* enum xst_insn */
 	uint8_t slot;          /* enum xst_slot */
-	uint8_t reserved[2];
+	uint8_t reserved[3];
 	struct xst_policy policy;
 	uint64_t epoch;
 	struct xst_counters n;
@@ -254,7 +263,9 @@ void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx);
  */
 static inline uint32_t xst_ctx_home(const struct xst_ctx *ctx)
 {
-	return __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE);
+	const uint32_t home = __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE);
+
+	return home == XST_NO_AREA ? XST_NO_CPU : home;
 }
 
 /**
