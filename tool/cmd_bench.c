@@ -53,7 +53,8 @@ enum { OPT_TIME = 1, OPT_CLAIM, OPT_SEED, OPT_CPU, OPT_LIST, OPT_CONTROLS, OPT_O
 
 static const struct opt insn_options[] = {
 	{OPT_TIME, 't', "time", "DURATION",
-	 "how long to measure: 30s, 5m (default 60s; 45s with --claim alone)"},
+	 "how long to measure: 30s, 5min (default 60s; 45s with\n"
+	 "--claim alone)"},
 	{OPT_CLAIM, 0, "claim", "SIZE",
 	 "is a difference of this size, 0.2% or 0.002, resolvable now?\nexit 1 and the reason when "
 	 "it is not"},
@@ -69,11 +70,11 @@ static const struct opt_usage insn_usage = {
 	.cmd = CMD_INSN,
 	.summary = "cost of every user-mode instruction that moves or changes extended state",
 	.synopsis = "[INSTRUCTION...] [options]",
-	.about = "INSTRUCTION is a name as in --list, xsavec, or the beginning of an id,\n"
-		 "xsavec/0xe7. Without any everything is measured. Every run carries controls\n"
-		 "of known effect and says so when they are not found.\n",
+	.about = "INSTRUCTION is a name as --list has it, XSAVEC, or the beginning of an id,\n"
+		 "xsavec/0x7. Without any everything is measured. Every run carries controls of\n"
+		 "known effect and says so when they are not found.\n",
 	.opts = insn_options,
-	.examples = "xstate bench insn                      the whole cost table, a minute\n"
+	.examples = "xstate bench insn                       the whole cost table, a minute\n"
 		    "xstate bench insn xsavec xrstor -t 10s  two instructions, quickly\n"
 		    "xstate bench insn --claim 0.2%          could 0.2 % be told from noise now?\n"
 		    "xstate bench insn -o costs.json         the table for xstate sim --costs\n",
@@ -110,7 +111,7 @@ static int read_insn_args(int argc, char **argv, struct insn_args *a)
 			a->names[a->count++] = p.arg;
 			break;
 		case OPT_TIME:
-			if (!opt_get_ms(&p, 100, 24 * 3600 * 1000ull, &v))
+			if (!opt_get_ms(&p, 100, 3600 * 1000, &v))
 				return p.status;
 			a->seconds = (double)v / 1000;
 			break;
@@ -147,7 +148,13 @@ static int read_insn_args(int argc, char **argv, struct insn_args *a)
 
 static bool names_row(const char *name, const struct insn_row *row)
 {
-	return !strcasecmp(name, row->name) || !strncasecmp(name, row->id, strlen(name));
+	size_t n = strlen(name);
+
+	if (!strcasecmp(name, row->name))
+		return true;
+	if (!n || strncasecmp(name, row->id, n))
+		return false;
+	return strchr(name, '/') || row->id[n] == '/' || row->id[n] == 0;
 }
 
 /* Marks the rows to measure; false when a name means nothing. */
@@ -197,6 +204,18 @@ static int write_output(const struct insn_run *run, const char *path)
 		fclose(f);
 	free(part);
 	return status;
+}
+
+static void list(const struct insn_run *run)
+{
+	struct jw w;
+
+	if (!ui.json) {
+		insn_list(run, stdout);
+		return;
+	}
+	jw_begin(&w, stdout, ui.pretty);
+	insn_list_json(run, &w);
 }
 
 static int report(const struct insn_run *run, const struct insn_args *a)
@@ -263,7 +282,7 @@ static int cmd_insn(int argc, char **argv)
 	if (select_rows(run, &a)) {
 		status = UI_OK;
 		if (a.list)
-			insn_list(run, stdout);
+			list(run);
 		else
 			status = measure_and_report(run, &a);
 	}

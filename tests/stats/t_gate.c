@@ -162,7 +162,8 @@ static void gate_rules(void **state)
 	assert_non_null(strstr(v.reason, "19 usable blocks"));
 }
 
-/* Every figure alone is enough, and the sentence names it; an unknown one is not held against. */
+/* Every figure alone is enough, and the sentence names it; one that is not known
+ * is no better. */
 static void gate_hears_every_noise(void **state)
 {
 	const struct stats_control good = control("A/A", 0, 0.0001, 0.0002);
@@ -195,7 +196,8 @@ static void gate_hears_every_noise(void **state)
 		assert_non_null(strstr(v.reason, figure[i].says));
 		*x = NAN;
 		stats_gate(&noise, &good, 1, 0.002, true, &v);
-		assert_int_equal(v.ruling, STATS_RESOLVED);
+		assert_int_equal(v.ruling, STATS_REFUSED_NOISE);
+		assert_non_null(strstr(v.reason, "unknown"));
 	}
 }
 

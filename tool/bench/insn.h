@@ -91,4 +91,9 @@ void insn_print(const struct insn_run *run, FILE *out);
  */
 void insn_list(const struct insn_run *run, FILE *out);
 
+/**
+ * insn_list_json() - the same as one xstate.bench-list/1 document.
+ */
+void insn_list_json(const struct insn_run *run, struct jw *w);
+
 #endif

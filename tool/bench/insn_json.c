@@ -20,12 +20,9 @@ static void json_drops(const struct insn_run *run, uint32_t less, uint32_t more,
 	jw_end(w);
 }
 
-static void json_row(const struct insn_run *run, const struct insn_row *row, struct jw *w)
+/* What a row is, into an object that is open. */
+static void json_row_names(const struct insn_run *run, const struct insn_row *row, struct jw *w)
 {
-	/* What turns this run's core cycles into time. */
-	double ns = 1e9 / (run->cycles_per_tick * run->rig.tick_hz);
-
-	jw_object(w, NULL);
 	jw_string(w, "id", row->id);
 	jw_string(w, "instruction", row->name);
 	jw_string(w, "detail", row->detail);
@@ -36,6 +33,15 @@ static void json_row(const struct insn_run *run, const struct insn_row *row, str
 		jw_mask(w, "mask", row->mask);
 	else
 		jw_null(w, "mask");
+}
+
+static void json_row(const struct insn_run *run, const struct insn_row *row, struct jw *w)
+{
+	/* What turns this run's core cycles into time. */
+	double ns = 1e9 / (run->cycles_per_tick * run->rig.tick_hz);
+
+	jw_object(w, NULL);
+	json_row_names(run, row, w);
 	jw_f64(w, "median_cycles", row->cycles.median);
 	jw_f64(w, "median_ns", row->cycles.median * ns);
 	jw_f64(w, "low_quartile_cycles", row->cycles.low_quartile);
@@ -166,6 +172,28 @@ void insn_json(const struct insn_run *run, struct jw *w)
 	json_rows(run, w);
 	json_effects(run, w);
 	json_samples(run, w);
+	jw_end(w);
+	jw_finish(w);
+}
+
+void insn_list_json(const struct insn_run *run, struct jw *w)
+{
+	jw_object(w, NULL);
+	jw_string(w, "schema", "xstate.bench-list/1");
+	jw_string(w, "kind", "insn");
+	jw_array(w, "rows");
+	for (uint32_t i = 0; i < run->row_count; i++) {
+		const struct insn_row *row = &run->rows[i];
+
+		if (!row->selected)
+			continue;
+		jw_object(w, NULL);
+		json_row_names(run, row, w);
+		jw_bool(w, "available", !row->skipped);
+		jw_string(w, "reason", row->skipped);
+		jw_end(w);
+	}
+	jw_end(w);
 	jw_end(w);
 	jw_finish(w);
 }

@@ -68,8 +68,14 @@ static bool too_noisy(const struct stats_noise *noise, struct stats_verdict *out
 		double x = *(const double *)((const char *)noise + figures[i].at);
 		double limit = *(const double *)((const char *)&stats_noise_limits + figures[i].at);
 
-		if (!(x > limit))
+		if (x <= limit)
 			continue;
+		if (isnan(x)) {
+			rule(out, STATS_REFUSED_NOISE,
+			     "the machine cannot be shown to be quiet: %s an unknown amount",
+			     figures[i].what);
+			return true;
+		}
 		rule(out, STATS_REFUSED_NOISE, "the machine is not quiet: %s %.3g%s (limit %.3g)",
 		     figures[i].what, x * figures[i].scale, figures[i].unit,
 		     limit * figures[i].scale);

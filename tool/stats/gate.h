@@ -12,7 +12,8 @@
 
 #include "series.h"
 
-/* Figures of noise, as shares unless said otherwise. NAN: not known, and not judged. */
+/* Figures of noise, as shares unless said otherwise. NAN, not known, is a reason to
+ * refuse: quiet has to be shown. */
 struct stats_noise {
 	double throughput_spread; /* canary limited by throughput: interquartile range / median */
 	double latency_spread;    /* canary limited by latency: the same */
