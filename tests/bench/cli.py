@@ -5,6 +5,7 @@ follows from the raw samples it comes with. No figure is believed, only their re
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 
-XSTATE = sys.argv[1]
+XSTATE = os.path.abspath(sys.argv[1])
 failures = 0
 
 
@@ -128,7 +129,38 @@ def interrupt():
         check(len(doc["samples"]["arms"][0]["ticks"]) == doc["blocks_done"], "raw samples so far")
 
 
-for test in (usage_errors, listing, table_follows_from_samples, refusals, interrupt):
+def documents_agree():
+    """Options in the help, in the manual page, and keys in docs/json.md are the same ones."""
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+    with open(os.path.join(docs, "man", "xstate-bench.1.scd")) as f:
+        manual = f.read()
+    with open(os.path.join(docs, "json.md")) as f:
+        described = f.read()
+    for option in re.findall(r"^ +(?:-[a-z], )?(--[a-z]+)", run("--help").stdout, re.M):
+        check(option in manual, f"{option} is in the manual page")
+    examples = re.findall(r"^\txstate bench insn(.*)$", manual, re.M)
+    check(len(examples) >= 4, "examples in the manual page")
+    with tempfile.TemporaryDirectory() as d:
+        for example in examples:
+            r = run(*example.split(), "-t", "0.5s", cwd=d)
+            check(r.returncode in (0, 1) and r.stdout, f"xstate bench insn{example}: {r.stderr}")
+    doc = json.loads(run("emms", "-t", "0.2s", "-j", "--claim", "50%").stdout)
+
+    def keys(x):
+        if isinstance(x, dict):
+            for k, v in x.items():
+                yield k
+                if k not in ("mitigations", "dropped"):
+                    yield from keys(v)
+        elif isinstance(x, list):
+            for v in x[:1]:
+                yield from keys(v)
+
+    for key in set(keys(doc)) - {"schema"}:
+        check(f"`{key}`" in described, f"docs/json.md describes {key}")
+
+
+for test in (documents_agree, usage_errors, listing, table_follows_from_samples, refusals, interrupt):
     test()
 print("ok" if not failures else f"{failures} failures")
 sys.exit(failures != 0)
