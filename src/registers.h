@@ -50,7 +50,8 @@ typedef uint32_t bits_t;
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
 #define B_WAYS                                                                                     \
 	(XST_B_WAY_EAGER_XSAVES | XST_B_WAY_EAGER_XSAVEC | XST_B_WAY_DEFER_XSAVES |                \
-	 XST_B_WAY_DEFER_XSAVEC | XST_B_WAY_KEEP | XST_B_WAY_USE)
+	 XST_B_WAY_DEFER_XSAVEC | XST_B_WAY_KEEP | XST_B_WAY_USE | XST_B_WAY_EAGER |               \
+	 XST_B_WAY_DEFER)
 
 /*
  * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
@@ -94,11 +95,13 @@ static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst
 		return b;
 	switch (b & (XST_B_LOAD_USE | XST_B_LOAD_RETURN | XST_B_KEEP)) {
 	case 0:
-		return b | (xsaves ? XST_B_WAY_EAGER_XSAVES : 0u) |
-		       (xsavec ? XST_B_WAY_EAGER_XSAVEC : 0u);
+		return b | (xsaves   ? XST_B_WAY_EAGER_XSAVES
+			    : xsavec ? XST_B_WAY_EAGER_XSAVEC
+				     : XST_B_WAY_EAGER);
 	case XST_B_LOAD_RETURN | XST_B_KEEP:
-		return b | (xsaves ? XST_B_WAY_DEFER_XSAVES : 0u) |
-		       (xsavec ? XST_B_WAY_DEFER_XSAVEC : 0u);
+		return b | (xsaves   ? XST_B_WAY_DEFER_XSAVES
+			    : xsavec ? XST_B_WAY_DEFER_XSAVEC
+				     : XST_B_WAY_DEFER);
 	case XST_B_KEEP:
 		return b | XST_B_WAY_KEEP;
 	case XST_B_LOAD_USE:

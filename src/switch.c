@@ -219,6 +219,18 @@ static XST_NOINLINE void switch_keep(struct xst_cpu *cpu, struct xst_ctx *prev,
 	switch_plain(cpu, prev, next, XST_B_KEEP);
 }
 
+static XST_NOINLINE void switch_eager_any(struct xst_cpu *cpu, struct xst_ctx *prev,
+					  struct xst_ctx *next)
+{
+	switch_plain(cpu, prev, next, 0);
+}
+
+static XST_NOINLINE void switch_defer_any(struct xst_cpu *cpu, struct xst_ctx *prev,
+					  struct xst_ctx *next)
+{
+	switch_steps(cpu, prev, next, cpu->bits, DEFER(insn_of(cpu->bits)));
+}
+
 static XST_NOINLINE void switch_use(struct xst_cpu *cpu, struct xst_ctx *prev,
 				    struct xst_ctx *next)
 {
@@ -243,6 +255,10 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 		switch_use(cpu, prev, next);
 	else if (b & XST_B_WAY_KEEP)
 		switch_keep(cpu, prev, next);
+	else if (b & XST_B_WAY_EAGER)
+		switch_eager_any(cpu, prev, next);
+	else if (b & XST_B_WAY_DEFER)
+		switch_defer_any(cpu, prev, next);
 	else
 		switch_rare(cpu, prev, next);
 }
@@ -272,6 +288,11 @@ static XST_NOINLINE void return_defer_xsavec(struct xst_cpu *cpu, struct xst_ctx
 	return_defer(cpu, cur, XST_INSN_XSAVEC);
 }
 
+static XST_NOINLINE void return_defer_any(struct xst_cpu *cpu, struct xst_ctx *cur)
+{
+	return_defer(cpu, cur, insn_of(cpu->bits));
+}
+
 void xst_return_to_user(struct xst_cpu *cpu)
 {
 	struct xst_ctx *cur = cpu->cur;
@@ -284,6 +305,8 @@ void xst_return_to_user(struct xst_cpu *cpu)
 		return_defer_xsaves(cpu, cur);
 	else if (b & XST_B_WAY_DEFER_XSAVEC)
 		return_defer_xsavec(cpu, cur);
+	else if (b & XST_B_WAY_DEFER)
+		return_defer_any(cpu, cur);
 	else
 		return_rare(cpu, cur);
 }

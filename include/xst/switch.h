@@ -108,6 +108,8 @@ enum xst_slot {
 #define XST_B_WAY_DEFER_XSAVEC (1u << 22)
 #define XST_B_WAY_KEEP         (1u << 23)
 #define XST_B_WAY_USE          (1u << 24)
+#define XST_B_WAY_EAGER        (1u << 25) /* with any other form */
+#define XST_B_WAY_DEFER        (1u << 26)
 #define XST_B_INSN(insn) ((uint32_t)(insn) << 16) /* enum xst_insn, three bits */
 #define XST_B_INSN_OF(b) ((b) >> 16 & 7u)
 /* the state; the first three are explained above */
