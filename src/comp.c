@@ -5,8 +5,9 @@
 #include <xst/comp.h>
 
 static const struct xst_comp_info comp_table[] = {
-#define XST_COMP(id, SYM, text, kind, ts, bytes, alt, needs, together, excludes, flag, flag2)      \
-	{ id, XST_KIND_##kind, (ts) != 0, bytes, alt, needs, together, excludes, flag, flag2, text },
+#define XST_COMP(id, SYM, text, kind, ts, bytes, alt, needs, together, excludes, flag, flag2, al)  \
+	{ id,	 XST_KIND_##kind, (ts) != 0, (al) != 0, bytes, alt, needs, together, excludes,     \
+	  flag, flag2,		  text },
 #include <xst/comp.def>
 };
 

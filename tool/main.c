@@ -4,6 +4,7 @@
  *
  *   main.c           this map, the verbs, --version
  *   cmd.h            the verbs' functions
+ *   cmd_cpu.c        xstate cpu: its options; the answers are in cpu/
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
  *   cmd_bench.c      xstate bench: what instructions cost here
  *
@@ -24,6 +25,17 @@
  *     json.h         the JSON writer
  *     progress.h     the progress bar
  *     utf8.h         text that may hold anything
+ *
+ *   cpu/             what a CPU has (cpu.h declares the parts)
+ *     show.c         one CPU in full, many in rows, JSON
+ *     findings.c     caveats with their evidence
+ *     inforce.c      XCR0 and IA32_XSS in force, from the sums in CPUID
+ *     diff.c         two CPUs: may A's state be restored on B
+ *     baseline.c     what N machines share
+ *     leaves.c       leaf 0DH for a guest profile; the audit
+ *     header.c       the layout as a C header
+ *     footprint.c    what state costs in memory; slab.h: how Linux packs objects
+ *     words.c        names and small numbers
  *
  *   stats/           paired comparisons and their error bars
  *     plan.h         order and placement, from one seed
@@ -63,6 +75,7 @@ static int cmd_version(int argc, char **argv);
 
 /* Verbs that exist, in the order a newcomer meets them. */
 static const struct opt_verb verbs[] = {
+	{ "cpu", "what this or that CPU has, where, how big", cmd_cpu },
 #ifdef HAVE_JANSSON
 	{ "lab", "eager or lazy? Boot a small kernel on emulated CPUs and count", cmd_lab },
 #endif

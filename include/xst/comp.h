@@ -74,6 +74,7 @@ struct xst_comp_info {
 	uint8_t id;
 	uint8_t kind; /* enum xst_comp_kind */
 	bool ts_guarded;
+	bool align64; /* in the compacted format, on every CPU in the field */
 	uint32_t bytes, bytes_alt;
 	uint64_t needs, together, excludes;
 	uint64_t flag, flag2; /* XST_FLAG() */

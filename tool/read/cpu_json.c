@@ -318,6 +318,20 @@ static int put_lines(struct cpu_collector *c, const json_t *lines)
 	return 0;
 }
 
+static bool assumes(const json_t *root, const char *id)
+{
+	const json_t *list = json_object_get(root, "assumed");
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (s && !strncmp(s, id, strlen(id)))
+			return true;
+	}
+	return false;
+}
+
 static int parse_ours(struct cpu_collector *c, const json_t *root)
 {
 	const json_t *lines = json_object_get(root, "cpuid");
@@ -326,10 +340,16 @@ static int parse_ours(struct cpu_collector *c, const json_t *root)
 	if (get_mask(c, root, "mxcsr_mask", &mxcsr_mask) ||
 	    get_mask(c, root, "microcode", &microcode))
 		return -1;
-	c->out->extra.mxcsr_mask = (uint32_t)mxcsr_mask;
+	/* A default stays one, or a second reading would take it for knowledge; without CPUID lines
+	 * it could not be found again. */
+	if (!json_array_size(lines) || !assumes(root, "mxcsr-mask-assumed"))
+		c->out->extra.mxcsr_mask = (uint32_t)mxcsr_mask;
 	c->out->extra.microcode = (uint32_t)microcode;
 	if (json_is_array(lines) && json_array_size(lines))
 		return put_lines(c, lines);
+	if (!json_is_boolean(json_object_get(root, "xsave")))
+		return cpu_fail(c, "an xstate.cpu/1 document without \"cpuid\" lines must at least "
+				   "say \"xsave\": true or false");
 	if (get_mask(c, root, "xcr0_supported", &xcr0) || get_mask(c, root, "xss_supported", &xss))
 		return -1;
 	return put_identity(c, root) || put_features(c, root, xcr0 | xss) ||
