@@ -154,3 +154,55 @@ const char *xst_regset_candidate(uint64_t xcr0, size_t bytes, unsigned nth,
 	}
 	return NULL;
 }
+
+static bool aligned(unsigned id)
+{
+	switch (id) {
+#define XST_KNOWN_ALIGN64(SYM) case XST_COMP_##SYM:
+#include <xst/known.def>
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Pack @mask; with @alt by the other sizes of comp.def. False for a component without a size. */
+static bool pack(uint64_t mask, bool alt, struct xst_layout *l)
+{
+	uint32_t next = XST_EXT_OFFSET;
+	uint64_t rest;
+
+	legacy(l, mask & XST_MASK_LEGACY);
+	l->format = XST_COMPACTED;
+	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		const struct xst_comp_info *info = xst_comp_info(i);
+
+		if (!info)
+			return false;
+		if (aligned(i))
+			next = (next + 63u) & ~63u;
+		place(l, i, next, alt && info->bytes_alt ? info->bytes_alt : info->bytes);
+		next += l->size[i];
+	}
+	return true;
+}
+
+const char *xst_regset_compacted(uint64_t mask, unsigned nth, struct xst_layout *layout)
+{
+	struct xst_layout usual;
+	uint64_t rest;
+
+	if (!nth)
+		return pack(mask, false, layout) ? "every CPU but AMD Zen 2" : NULL;
+	if (nth > 1 || !lay_out(AMD_ZEN2, mask, layout) || !pack(mask, false, &usual) ||
+	    !pack(mask, true, layout))
+		return NULL;
+	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+
+		if (layout->offset[i] != usual.offset[i])
+			return names[AMD_ZEN2];
+	}
+	return NULL;
+}

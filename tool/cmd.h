@@ -6,6 +6,7 @@
 
 int cmd_bench(int argc, char **argv);
 int cmd_cpu(int argc, char **argv);
+int cmd_image(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 
 #endif

@@ -5,6 +5,7 @@
  *   main.c           this map, the verbs, --version
  *   cmd.h            the verbs' functions
  *   cmd_cpu.c        xstate cpu: its options; the answers are in cpu/
+ *   cmd_image.c      xstate image: decode an image, will it restore, move it (image/)
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
  *   cmd_bench.c      xstate bench: what instructions cost here
  *
@@ -62,6 +63,12 @@
  *     instlatx64.c   InstLatx64 and AIDA64
  *     libcpuid.c     libcpuid raw
  *     cpu_json.c     Firecracker's JSON and our own
+ *     image.h        files that hold extended state: which kind, and their threads (image.c)
+ *     raw.c          XSAVE and FXSAVE images
+ *     kvm.c          KVM_GET_XSAVE and KVM_GET_XSAVE2
+ *     sigframe.c     signal frames
+ *     elfcore.c      ELF cores
+ *     criu.c         CRIU core images (criu.proto)
  *     file.h         a whole file, with a limit
  */
 #include <string.h>
@@ -76,6 +83,7 @@ static int cmd_version(int argc, char **argv);
 /* Verbs that exist, in the order a newcomer meets them. */
 static const struct opt_verb verbs[] = {
 	{ "cpu", "what this or that CPU has, where, how big", cmd_cpu },
+	{ "image", "what is in this image, will it restore there, and move it", cmd_image },
 #ifdef HAVE_JANSSON
 	{ "lab", "eager or lazy? Boot a small kernel on emulated CPUs and count", cmd_lab },
 #endif

@@ -65,6 +65,20 @@ int xst_regset_layout_note(const void *note, size_t bytes, uint64_t xcr0,
 const char *xst_regset_candidate(uint64_t xcr0, size_t bytes, unsigned nth,
 				 struct xst_layout *layout);
 
+/**
+ * xst_regset_compacted() - the same for a compacted image.
+ * @mask:   XCOMP_BV without bit 63.
+ * @nth:    0 for the first, 1 for the next.
+ * @layout: out; compacted format.
+ *
+ * Only sizes and alignments matter, so there is nearly always one candidate: Zen 2 alone has a PKRU
+ * of 64 bytes, which shows when something lies behind it.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  the family's name; NULL when there is no @nth candidate.
+ */
+const char *xst_regset_compacted(uint64_t mask, unsigned nth, struct xst_layout *layout);
+
 #ifdef __cplusplus
 }
 #endif
