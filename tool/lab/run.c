@@ -26,7 +26,7 @@
 #define PARALLEL_MAX 64
 #define LINE_MAX_BYTES 8192
 #define STEPS_PER_JOB  1000
-#define OUTPUT_MAX     (64u << 20) /* a kernel that floods us is stopped */
+#define OUTPUT_MAX     (16u << 20) /* a kernel that floods us is stopped */
 
 /* One emulator that is running. */
 struct slot {
@@ -301,11 +301,11 @@ static bool watch(const struct lab_plan *plan, struct slot *s)
 	char ending[80];
 
 	if (now - s->heard_ms >= plan->quiet_ms)
-		snprintf(ending, sizeof(ending), "no sign of life for %" PRIu64 " s",
-			 plan->quiet_ms / 1000);
+		snprintf(ending, sizeof(ending), "no sign of life for %g s",
+			 (double)plan->quiet_ms / 1000);
 	else if (now - s->begun_ms >= plan->timeout_ms)
-		snprintf(ending, sizeof(ending), "not done after %" PRIu64 " s",
-			 plan->timeout_ms / 1000);
+		snprintf(ending, sizeof(ending), "not done after %g s",
+			 (double)plan->timeout_ms / 1000);
 	else
 		return false;
 	finish(plan, s, ending, false);

@@ -128,19 +128,22 @@ bool opt_item(const char **list, char *buf, size_t size)
 	return true;
 }
 
+/* @unit follows both limits, " ms" say; @what is what is wanted, with an example. */
 static bool get(struct opt_parser *p, bool ok, uint64_t got, uint64_t min, uint64_t max,
-		const char *what, uint64_t *v)
+		const char *what, const char *unit, uint64_t *v)
 {
-	char wants[128];
+	char wants[160];
 
 	if (ok && got >= min && got <= max) {
 		*v = got;
 		return true;
 	}
 	if (max == UINT64_MAX)
-		snprintf(wants, sizeof(wants), min ? "%s of at least %" PRIu64 : "%s", what, min);
+		snprintf(wants, sizeof(wants), min ? "%s of at least %" PRIu64 "%s" : "%s", what,
+			 min, unit);
 	else
-		snprintf(wants, sizeof(wants), "%s from %" PRIu64 " to %" PRIu64, what, min, max);
+		snprintf(wants, sizeof(wants), "%s from %" PRIu64 " to %" PRIu64 "%s", what, min,
+			 max, unit);
 	opt_bad(p, wants);
 	return false;
 }
@@ -150,7 +153,7 @@ bool opt_get_u64(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v)
 	uint64_t got = 0;
 	bool ok = opt_u64(p->arg, &got);
 
-	return get(p, ok, got, min, max, "a number", v);
+	return get(p, ok, got, min, max, "a number", "", v);
 }
 
 bool opt_get_bytes(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v)
@@ -158,7 +161,7 @@ bool opt_get_bytes(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v
 	uint64_t got = 0;
 	bool ok = opt_bytes(p->arg, &got);
 
-	return get(p, ok, got, min, max, "a size in bytes (64k, 2M)", v);
+	return get(p, ok, got, min, max, "a size (4096, 64k, 2M)", " bytes", v);
 }
 
 bool opt_get_ms(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v)
@@ -166,5 +169,5 @@ bool opt_get_ms(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v)
 	uint64_t got = 0;
 	bool ok = opt_ms(p->arg, &got);
 
-	return get(p, ok, got, min, max, "a duration (500ms, 3s, 2min) in milliseconds", v);
+	return get(p, ok, got, min, max, "a duration (500ms, 3s, 2min)", " ms", v);
 }

@@ -1,0 +1,3 @@
+# exit 1
+. "$here/lab.sh"
+$lab --arg play=panic -j

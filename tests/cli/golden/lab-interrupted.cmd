@@ -1,0 +1,15 @@
+# exit 130
+. "$here/lab.sh"
+$lab --arg play=hang --jobs 2 --policy eager,lazy &
+pid=$!
+i=0
+while [ -z "$(ls -d "$TMPDIR"/xstate-lab.*/1/output 2>/dev/null)" ] && [ $i -lt 100 ]; do
+    sleep 0.05
+    i=$((i + 1))
+done
+kill -INT $pid
+wait $pid
+status=$?
+ls -d "$TMPDIR"/xstate-lab.* 2>/dev/null
+grep -lF "$TMPDIR" /proc/[0-9]*/cmdline 2>/dev/null
+exit $status

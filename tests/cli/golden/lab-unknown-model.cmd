@@ -1,0 +1,3 @@
+# exit 2
+. "$here/lab.sh"
+$lab --machine qemu:nosuch

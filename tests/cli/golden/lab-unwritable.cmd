@@ -1,0 +1,3 @@
+# exit 3
+. "$here/lab.sh"
+TMPDIR=/nonexistent $lab --arg play=ok

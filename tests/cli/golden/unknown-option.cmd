@@ -1,0 +1,2 @@
+# exit 2
+$xstate lab run --foo

@@ -1,0 +1,2 @@
+# exit 0
+$xstate --version && $xstate -V && $xstate version
