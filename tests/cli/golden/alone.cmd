@@ -1,2 +1,3 @@
 # exit 0
-$xstate
+# A newcomer who types the bare word gets what --help says.
+$xstate >alone && $xstate --help >help && cmp alone help
