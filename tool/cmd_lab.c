@@ -296,7 +296,8 @@ static int verdict(const struct lab_plan *plan)
 	bool ok = false, failed = false;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		ok |= plan->jobs[i].result.status == LAB_OK;
+		ok |= plan->jobs[i].result.status == LAB_OK ||
+		      plan->jobs[i].result.status == LAB_KNOWN_FAILURE;
 		failed |= plan->jobs[i].result.status == LAB_FAILED;
 	}
 	return failed ? UI_NO : ok ? UI_OK : UI_CANNOT;

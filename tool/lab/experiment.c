@@ -17,6 +17,8 @@ const struct lab_experiment lab_experiments[] = {
 	{ "flip", "the policy is changed under load, on all CPUs, among those of --policy", 2,
 	  false, false, false },
 	{ "leak", "does any task ever see another's registers?", 2, false, true, false },
+	{ "errata", "what the machine does otherwise than the manuals say", 1, false, false,
+	  false },
 	{ "selftest-panic", "the kernel panics", 1, false, true, true },
 	{ "selftest-triple", "the CPU triple-faults", 1, false, true, true },
 	{ "selftest-hang", "the kernel hangs with interrupts off", 1, false, true, true },

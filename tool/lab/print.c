@@ -100,6 +100,8 @@ static void row(struct table *t, const struct lab_job *job)
 		table_cell_styled(t, UI_BAD, "FAILED");
 	else if (r->status == LAB_SKIPPED)
 		table_cell_styled(t, UI_WARN, "skipped: %s", r->reason);
+	else if (r->status == LAB_KNOWN_FAILURE)
+		table_cell_styled(t, UI_WARN, "known failures: %s", r->reason);
 	else if (lab_result_flag(r, "leaks_speculatively"))
 		table_cell_styled(t, UI_WARN, "leaks-speculatively");
 	else
@@ -195,7 +197,8 @@ static void number_or_null(struct jw *w, const struct lab_result *r, const char 
 
 static void json_row(struct jw *w, const struct lab_plan *plan, const struct lab_job *job)
 {
-	static const char *const status[] = { "ok", "failed", "skipped" };
+	static const char *const status[] = { "ok", "failed", "skipped",
+					      "known-failure" };
 	const struct lab_result *r = &job->result;
 	double cost;
 

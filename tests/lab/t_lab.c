@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tests of the lab on real emulators, through the same engine as `xstate lab run`.
+ *
+ *     t_lab GROUP IMAGES    GROUP: shapes repeat smp twins verdicts errata budget
+ *
+ * IMAGES is the folder with lab.rom and the broken twins. Prints a line for each
+ * case; ends with 77 when no emulator is here.
+ */
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab/run.h"
+
+#define SEED	   0x1ab5eed
+#define SKIPPED	   77
+#define POLICIES   6
+#define QUIET_MS   60000
+#define TIMEOUT_MS 300000
+
+static const char *const policies[POLICIES] = {
+	"eager", "eager-keep", "lazy", "lazy-preload", "lazy-keep", "deferred",
+};
+
+static const char *images;
+static unsigned passed, failed;
+
+__attribute__((format(printf, 2, 3))) static void expect(bool ok, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%s: ", ok ? "PASS" : "FAIL");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+	if (ok)
+		passed++;
+	else
+		failed++;
+}
+
+/* Machines to run on; those that are not here are a skip with the reason. */
+static size_t find_machines(struct lab_machine *m, const char *const *names, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char why[300];
+
+		if (!lab_machine_parse(names[i], &m[n], why, sizeof(why)))
+			printf("SKIP: %s: %s\n", names[i], why);
+		else if (!m[n].usable)
+			printf("SKIP: %s: %s\n", names[i], m[n].reason);
+		else
+			n++;
+	}
+	return n;
+}
+
+static void load_rom(struct lab_rom *rom, const char *name)
+{
+	char path[PATH_MAX], why[600];
+
+	snprintf(path, sizeof(path), "%s/%s.rom", images, name);
+	if (lab_rom_load(rom, path, why, sizeof(why)))
+		return;
+	printf("FAIL: %s\n", why);
+	exit(1);
+}
+
+static unsigned cpus_here(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+static struct lab_job job(const char *experiment, const char *policy,
+			  const struct lab_machine *machine)
+{
+	struct lab_job j = { .experiment = lab_experiment_find(experiment), .machine = machine };
+
+	j.cpus = j.experiment->cpus;
+	snprintf(j.policy, sizeof(j.policy), "%s", policy);
+	return j;
+}
+
+/* Runs @jobs with the image called @name; their results are the caller's to free. */
+static void run(const char *name, struct lab_job *jobs, size_t count, uint64_t quiet_ms)
+{
+	struct lab_rom rom;
+	struct lab_plan plan = { .rom = &rom, .jobs = jobs, .count = count,
+				 .parallel = cpus_here(), .seed = SEED,
+				 .timeout_ms = TIMEOUT_MS, .quiet_ms = quiet_ms };
+	char why[600];
+
+	load_rom(&rom, name);
+	if (!lab_run(&plan, why, sizeof(why))) {
+		printf("FAIL: %s\n", why);
+		exit(1);
+	}
+	lab_rom_free(&rom);
+}
+
+static void release(struct lab_job *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		lab_result_free(&jobs[i].result);
+}
+
+/* The job failed on purpose: what it left is of no use. */
+static void discard(struct lab_job *j)
+{
+	char command[PATH_MAX + 16], *slash = strrchr(j->kept, '/');
+
+	if (slash) {
+		*slash = '\0';
+		snprintf(command, sizeof(command), "rm -rf '%s'", j->kept);
+		if (system(command))
+			printf("cannot remove %s\n", j->kept);
+	}
+	release(j, 1);
+}
+
+static uint64_t get(const struct lab_job *j, const char *name)
+{
+	uint64_t v = UINT64_MAX;
+
+	if (!lab_result_u64(&j->result, name, &v))
+		expect(false, "%s %s on %s has a counter %s", j->experiment->name, j->policy,
+		       j->machine->name, name);
+	return v;
+}
+
+static bool expect_ok(const struct lab_job *j)
+{
+	bool ok = j->result.status == LAB_OK || j->result.status == LAB_KNOWN_FAILURE;
+
+	expect(ok, "%s %s on %s, %u CPUs%s%s", j->experiment->name, j->policy, j->machine->name,
+	       j->cpus, *j->result.reason ? ": " : "", j->result.reason);
+	return ok;
+}
+
+/* --- shapes: each policy does what its name says, and no more --- */
+
+static bool is(const struct lab_job *j, const char *experiment, const char *policy)
+{
+	return !strcmp(j->experiment->name, experiment) && !strcmp(j->policy, policy);
+}
+
+static void check_shape(const struct lab_job *j)
+{
+	const char *where = j->machine->name, *what = j->experiment->name;
+	uint64_t loads = get(j, "loads"), uses = get(j, "uses"), traps = get(j, "traps");
+	uint64_t skipped = get(j, "loads_skipped_owner");
+	bool lazy = !strncmp(j->policy, "lazy", 4);
+
+	if (!lazy)
+		expect(traps == 0, "%s: %s on %s never traps", what, j->policy, where);
+	if (is(j, "yield", "lazy")) {
+		/* One of two tasks uses the registers, in each of its slots. */
+		expect(uses > 100 && loads >= uses - 2 && loads <= uses + 2,
+		       "lazy on %s loads for the task that uses the FPU and nobody else", where);
+		expect(traps == loads, "lazy on %s traps once for each load", where);
+	}
+	if (is(j, "yield", "eager"))
+		expect(loads > uses * 19 / 10, "eager on %s loads for both tasks", where);
+	if (is(j, "yield", "lazy-keep"))
+		expect(loads <= 4 && skipped + 10 >= uses,
+		       "lazy-keep on %s loads nothing while nobody else uses the FPU", where);
+	if (is(j, "pipe", "lazy-keep"))
+		expect(skipped <= 4, "lazy-keep on %s loads when the other one used the FPU",
+		       where);
+	if (is(j, "preload", "lazy-preload") || is(j, "preload", "lazy-keep")) {
+		uint64_t slots = get(j, "slots_until_preload_stopped");
+
+		expect(slots >= 1 && slots <= 255,
+		       "%s on %s stops preloading within 255 slots of the last use", j->policy,
+		       where);
+	}
+	if (is(j, "preload", "lazy-preload"))
+		expect(get(j, "preloads") > 100 && get(j, "probes") > 0,
+		       "lazy-preload on %s preloads, and looks now and then", where);
+	if (is(j, "preload", "lazy"))
+		expect(get(j, "preloads") == 0, "lazy on %s never preloads", where);
+	if (is(j, "kthread", "deferred"))
+		expect(get(j, "loads_in_kernel_phase") == 0 &&
+			       get(j, "switches_in_kernel_phase") > 100,
+		       "deferred on %s loads nothing for a task that stays in the kernel", where);
+	if (is(j, "kthread", "eager"))
+		expect(get(j, "loads_in_kernel_phase") > 100,
+		       "eager on %s does load for a task that stays in the kernel", where);
+}
+
+static void shapes(const struct lab_machine *machines, size_t count)
+{
+	static const char *const experiments[] = { "yield", "pipe", "preload", "kthread" };
+	static struct lab_job jobs[3 * 4 * POLICIES];
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++)
+		for (size_t e = 0; e < 4; e++)
+			for (size_t p = 0; p < POLICIES; p++)
+				jobs[n++] = job(experiments[e], policies[p], &machines[m]);
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++)
+		if (expect_ok(&jobs[i]))
+			check_shape(&jobs[i]);
+	release(jobs, n);
+}
+
+/* --- repeat: one CPU, one seed: the same run, to the last counter --- */
+
+static void repeat(const struct lab_machine *machines, size_t count)
+{
+	static struct lab_job jobs[3 * 2 * 2];
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++) {
+		for (size_t twice = 0; twice < 2; twice++) {
+			jobs[n++] = job("yield", "lazy-keep", &machines[m]);
+			jobs[n++] = job("pipe", "deferred", &machines[m]);
+		}
+	}
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++) {
+		if (!expect_ok(&jobs[i]) || i % 4 < 2 || !expect_ok(&jobs[i - 2]))
+			continue;
+		expect(lab_result_flag(&jobs[i].result, "counted") &&
+			       json_equal(jobs[i].result.result, jobs[i - 2].result.result),
+		       "two runs of %s %s on %s are equal in every counter",
+		       jobs[i].experiment->name, jobs[i].policy, jobs[i].machine->name);
+	}
+	release(jobs, n);
+}
+
+/* --- smp: two CPUs at once, the policy changing under load --- */
+
+static void smp(const struct lab_machine *machines, size_t count)
+{
+	static struct lab_job jobs[3 * (1 + POLICIES)];
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++) {
+		jobs[n++] = job("flip", "eager,eager-keep,lazy,lazy-preload,lazy-keep,deferred",
+				&machines[m]);
+		for (size_t p = 0; p < POLICIES; p++)
+			jobs[n++] = job("leak", policies[p], &machines[m]);
+	}
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++) {
+		const struct lab_job *j = &jobs[i];
+
+		if (!expect_ok(j) || strcmp(j->experiment->name, "flip"))
+			continue;
+		expect(get(j, "flips") >= 2000, "flip on %s turned the knob thousands of times",
+		       j->machine->name);
+		/* Read from CR0.TS and from traps, not from the variable that was set. */
+		expect(get(j, "ts_checks") > 1000 && get(j, "ts_mismatches") == 0 &&
+			       get(j, "traps") > 0 && get(j, "epochs_first_use") > 0 &&
+			       get(j, "epochs_other") > 0,
+		       "flip on %s: the mode really changed", j->machine->name);
+		expect(get(j, "migrations") > 0, "flip on %s moved tasks between CPUs",
+		       j->machine->name);
+	}
+	release(jobs, n);
+}
+
+/* --- twins: an engine broken in one way is caught; the good one passes the same --- */
+
+static void twins(const struct lab_machine *machines, size_t count)
+{
+	static const struct {
+		const char *image, *experiment, *policy;
+	} cases[] = {
+		{ "twin-skip-restore", "pipe", "eager" },
+		{ "twin-skip-restore", "pipe", "lazy" },
+		{ "twin-skip-save", "pipe", "deferred" },
+		{ "twin-skip-save", "yield", "lazy" },
+		{ "twin-no-ts", "yield", "lazy-keep" },
+		{ "twin-no-ts", "pipe", "lazy" },
+		{ "twin-stale-owner", "leak", "lazy-keep" },
+		{ "twin-stale-owner", "leak", "deferred" },
+		{ "twin-no-pkru", "pipe", "eager" },
+		{ "twin-no-pkru", "leak", "lazy" },
+	};
+
+	for (size_t m = 0; m < count; m++) {
+		for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+			struct lab_job good = job(cases[c].experiment, cases[c].policy,
+						  &machines[m]);
+			struct lab_job bad = good;
+			uint64_t mismatches = 0;
+
+			run("lab", &good, 1, QUIET_MS);
+			run(cases[c].image, &bad, 1, QUIET_MS);
+			expect_ok(&good);
+			lab_result_u64(&bad.result, "ts_mismatches", &mismatches);
+			/* By the lab's own checks, not by a crash of the lab. */
+			expect(bad.result.status == LAB_FAILED && !*bad.result.panic &&
+				       bad.result.end == LAB_END_FAIL &&
+				       (bad.result.corruption_lines || mismatches),
+			       "%s is caught by %s %s on %s", cases[c].image, cases[c].experiment,
+			       cases[c].policy, machines[m].name);
+			release(&good, 1);
+			discard(&bad);
+		}
+	}
+}
+
+/* --- verdicts: every way the lab can end badly is seen for what it is --- */
+
+static void verdicts(const struct lab_machine *machines, size_t count)
+{
+	static const struct {
+		const char *experiment, *reason, *bochs_reason;
+		uint64_t quiet_ms;
+	} cases[] = {
+		{ "selftest-panic", "panic: selftest", NULL, QUIET_MS },
+		{ "selftest-watchdog", "panic: hang", NULL, QUIET_MS },
+		{ "selftest-hang", "no sign of life", NULL, 4000 },
+		/* Bochs stops the CPU and stays; QEMU ends as if all were well. */
+		{ "selftest-triple", "the machine reset itself", "no sign of life", 4000 },
+	};
+
+	for (size_t m = 0; m < count; m++) {
+		for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+			struct lab_job j = job(cases[c].experiment, "eager", &machines[m]);
+			const char *want = cases[c].reason;
+
+			if (machines[m].emulator == LAB_BOCHS && cases[c].bochs_reason)
+				want = cases[c].bochs_reason;
+			run("lab", &j, 1, cases[c].quiet_ms);
+			expect(j.result.status == LAB_FAILED && j.result.boot &&
+				       !strncmp(j.result.reason, want, strlen(want)),
+			       "%s on %s: %s", cases[c].experiment, machines[m].name,
+			       j.result.reason);
+			discard(&j);
+		}
+	}
+}
+
+/* --- errata: the emulators deviate where docs/errata.md says, and nowhere else --- */
+
+static void errata(const struct lab_machine *machines, size_t count)
+{
+	for (size_t m = 0; m < count; m++) {
+		struct lab_job j = job("errata", "eager", &machines[m]);
+
+		run("lab", &j, 1, QUIET_MS);
+		if (expect_ok(&j))
+			expect(get(&j, "unexpected_passes") == 0,
+			       "no known erratum of %s is gone", machines[m].name);
+		release(&j, 1);
+	}
+}
+
+/* --- budget: the engine's instructions per switch do not grow --- */
+
+static void budget(const struct lab_machine *machines, size_t count)
+{
+	/* The worst of yield and pipe over the machines; lower them as the engine gets shorter. */
+	static const double limits[POLICIES] = { 132, 132, 220, 157, 161, 148 };
+	static struct lab_job jobs[3 * 2 * POLICIES];
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++) {
+		for (size_t p = 0; p < POLICIES; p++) {
+			jobs[n++] = job("yield", policies[p], &machines[m]);
+			jobs[n++] = job("pipe", policies[p], &machines[m]);
+		}
+	}
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++) {
+		double cost = 1e9, limit = limits[i / 2 % POLICIES];
+		bool counted = lab_result_cost(&jobs[i].result, &cost);
+
+		expect(jobs[i].result.status == LAB_OK && counted && cost <= limit,
+		       "%s %s on %s: %.1f instructions per switch, at most %.0f",
+		       jobs[i].experiment->name, jobs[i].policy, jobs[i].machine->name, cost,
+		       limit);
+	}
+	release(jobs, n);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(const struct lab_machine *machines, size_t count);
+	size_t machines; /* how many of the three */
+} groups[] = {
+	{ "shapes", shapes, 3 },     { "repeat", repeat, 3 }, { "smp", smp, 2 },
+	{ "twins", twins, 2 },	     { "errata", errata, 3 }, { "budget", budget, 3 },
+	{ "verdicts", verdicts, 2 },
+};
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "qemu:max", "bochs:tigerlake", "bochs:ryzen" };
+	struct lab_machine machines[3];
+	size_t count;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: t_lab GROUP IMAGES\n");
+		return 2;
+	}
+	images = argv[2];
+	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+		if (strcmp(argv[1], groups[g].name))
+			continue;
+		printf("seed 0x%x\n", SEED);
+		count = find_machines(machines, names, groups[g].machines);
+		if (!count)
+			return SKIPPED;
+		groups[g].run(machines, count);
+		return failed || !passed ? 1 : 0;
+	}
+	fprintf(stderr, "no group '%s'\n", argv[1]);
+	return 2;
+}
