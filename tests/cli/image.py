@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-XSTATE, CRASH, ROOT = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+XSTATE, CRASH = map(os.path.abspath, sys.argv[1:3])
+ROOT = pathlib.Path(sys.argv[3])
 SHARED = pathlib.Path(os.environ.get("XST_SHARED", ROOT / ".." / "shared"))
 failures = []
 counts = {"checks": 0}
