@@ -7,7 +7,7 @@ BUILD = build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := all
-.PHONY: all run test test-full bochs install clean help
+.PHONY: all run test test-full bench bochs install clean help
 
 all: ## build everything; the command is build/xstate
 	@scripts/need.sh build
@@ -28,6 +28,9 @@ test-full: ## all tests
 	@scripts/need.sh build test -- lab
 	@scripts/bochs.sh || true
 	@scripts/test.sh full
+
+bench: all ## what must be fast, as ratios within one run (a minute)
+	@meson test -C $(BUILD) --benchmark --verbose
 
 bochs: ## bring a Bochs of at least 3.1 into a private folder
 	@scripts/need.sh -- lab

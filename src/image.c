@@ -3,7 +3,20 @@
 #include <xst/image.h>
 
 #define ST_BYTES 16u /* room of one x87 register, 10 of them used */
-#define ST_USED  10u
+
+/* Compilers turn copies of a size they know into "rep movs", whose start costs more than these
+ * copies do; the embedder's memcpy and memset know better. */
+static inline void copy(void *dst, const void *src, size_t n)
+{
+	__asm__("" : "+r"(n));
+	__builtin_memcpy(dst, src, n);
+}
+
+static inline void clear(void *dst, size_t n)
+{
+	__asm__("" : "+r"(n));
+	__builtin_memset(dst, 0, n);
+}
 
 static uint32_t lowest(uint64_t mask)
 {
@@ -61,8 +74,7 @@ uint64_t xst_image_live(const struct xst_image *image)
 
 static void put_header(const struct xst_image *image, uint64_t bv)
 {
-	__builtin_memset((char *)image->area + XST_OFF_RESERVED, 0,
-			 XST_EXT_OFFSET - XST_OFF_RESERVED);
+	clear((char *)image->area + XST_OFF_RESERVED, XST_EXT_OFFSET - XST_OFF_RESERVED);
 	xst_put64(image->area, XST_OFF_XSTATE_BV, bv);
 	if (image->layout->format == XST_COMPACTED)
 		xst_put64(image->area, XST_OFF_XCOMP_BV, image->layout->mask | XST_XCOMP_COMPACT);
@@ -83,7 +95,7 @@ int xst_image_fresh(const struct xst_image *image, uint32_t mxcsr_mask, struct x
 
 	if (err)
 		return err;
-	__builtin_memset(image->area, 0, image->layout->bytes);
+	clear(image->area, image->layout->bytes);
 	put_header(image, 0);
 	xst_put16(image->area, XST_OFF_FCW, XST_FCW_INIT);
 	xst_put32(image->area, XST_OFF_MXCSR, XST_MXCSR_INIT);
@@ -142,60 +154,38 @@ static int check_source(const struct xst_image *from, uint64_t drop, uint64_t *b
 	return XST_OK;
 }
 
-/* A component may be larger on the source (LBR depth): what does not fit must be empty. */
-static int check_sizes(const struct xst_image *from, const struct xst_image *to, uint64_t live,
-		       struct xst_diag *diag)
-{
-	uint64_t rest;
-
-	for (rest = live & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		uint32_t i = lowest(rest), n, used;
-		const uint8_t *data = (const uint8_t *)from->area + from->layout->offset[i];
-
-		if (from->layout->size[i] <= to->layout->size[i])
-			continue;
-		used = used_bytes(i, from->layout->size[i]);
-		for (n = to->layout->size[i]; n < used; n++)
-			if (data[n])
-				return xst_diag_set(diag, XST_ERR_LIVE, i,
-						    from->layout->offset[i] + n,
-						    to->layout->size[i], from->layout->size[i],
-						    "the component is smaller on the target");
-	}
-	return XST_OK;
-}
-
-/* x87, MXCSR and XMM: bytes 0-415. */
-static void copy_legacy(const struct xst_image *from, const struct xst_image *to, uint64_t live,
-			uint32_t mxcsr, uint32_t mxcsr_mask)
+/* x87, MXCSR and XMM: bytes 0-415. @copied: they are there already, as they were. What no register
+ * fills becomes 0: the byte beside the tags, FOP[15:11], six bytes of each ST. */
+static void put_legacy(const struct xst_image *from, const struct xst_image *to, uint64_t live,
+		       bool copied, uint64_t mxcsr_and_mask)
 {
 	const char *src = from->area;
 	char *dst = to->area;
+	uint64_t beyond = 0;
 	unsigned i;
 
-	if ((live & XST_MASK_LEGACY) == XST_MASK_LEGACY) {
-		__builtin_memcpy(dst, src, XST_OFF_RESERVED);
-	} else {
-		__builtin_memset(dst, 0, XST_OFF_RESERVED);
+	if (!copied) {
 		if (live & XST_MASK_X87)
-			__builtin_memcpy(dst, src, XST_OFF_XMM);
+			copy(dst, src, XST_OFF_XMM);
 		else
-			xst_put16(dst, XST_OFF_FCW, XST_FCW_INIT);
+			clear(dst, XST_OFF_XMM);
 		if (live & XST_MASK_SSE)
-			__builtin_memcpy(dst + XST_OFF_XMM, src + XST_OFF_XMM,
-					 XST_OFF_RESERVED - XST_OFF_XMM);
+			copy(dst + XST_OFF_XMM, src + XST_OFF_XMM, XST_OFF_RESERVED - XST_OFF_XMM);
+		else
+			clear(dst + XST_OFF_XMM, XST_OFF_RESERVED - XST_OFF_XMM);
 	}
-	xst_put32(dst, XST_OFF_MXCSR, mxcsr);
-	xst_put32(dst, XST_OFF_MXCSR_MASK, mxcsr_mask);
-	if (!(live & XST_MASK_X87))
-		return;
-	/* What no register fills: the byte beside the tags, FOP[15:11], six bytes of each ST. */
-	dst[XST_OFF_FTW + 1] = 0;
-	xst_put16(dst, XST_OFF_FOP, xst_get16(dst, XST_OFF_FOP) & 0x7ff);
-	for (i = 0; i < 8; i++) {
-		xst_put16(dst, XST_OFF_ST + i * ST_BYTES + ST_USED, 0);
-		xst_put32(dst, XST_OFF_ST + i * ST_BYTES + ST_USED + 2, 0);
+	if (live & XST_MASK_X87) {
+		/* FCW, FSW, FTW, FOP in one piece; then exponents, zero-extended where the source
+		 * was not saved by hardware, which writes zeros there. */
+		xst_put64(dst, 0, xst_get64(src, 0) & 0x07ff00ffffffffffULL);
+		for (i = XST_OFF_ST + 8; i < XST_OFF_XMM; i += ST_BYTES)
+			beyond |= xst_get64(src, i);
+		for (i = XST_OFF_ST + 8; i < XST_OFF_XMM && beyond >> 16; i += ST_BYTES)
+			xst_put64(dst, i, xst_get16(src, i));
+	} else {
+		xst_put16(dst, XST_OFF_FCW, XST_FCW_INIT);
 	}
+	xst_put64(dst, XST_OFF_MXCSR, mxcsr_and_mask);
 }
 
 /* A run of bytes that is contiguous on both sides: neighbours travel in one memcpy. */
@@ -203,60 +193,111 @@ struct run {
 	uint32_t src, dst, bytes;
 };
 
-static void flush(const struct xst_image *from, const struct xst_image *to, struct run *r)
+/* What will be copied behind the header; made before anything is written. */
+struct plan {
+	uint32_t runs;
+	bool plain; /* too many runs or out of order (APX lies below AVX-512): one by one instead */
+	struct run run[8];
+};
+
+/* Components with padding behind what they use. */
+#define XST_COMP_USED(SYM, used) | XST_MASK(XST_COMP_##SYM)
+static const uint64_t padded = 0
+#include <xst/comp.def>
+	;
+
+/* How much of component @i moves, in the cases that are not plainly "all of it". It may be larger
+ * on the source (LBR depth): what does not fit must be empty. Not inlined into the loop below,
+ * which is hot and seldom needs it. */
+static int __attribute__((noinline)) fit(const struct xst_image *from, const struct xst_layout *to,
+					 uint32_t i, uint32_t *bytes, struct xst_diag *diag)
 {
-	if (r->bytes)
-		__builtin_memcpy((char *)to->area + r->dst, (const char *)from->area + r->src,
-				 r->bytes);
-	r->bytes = 0;
+	const uint8_t *data = (const uint8_t *)from->area + from->layout->offset[i];
+	uint32_t n;
+
+	*bytes = used_bytes(i, *bytes);
+	for (n = to->size[i]; n < *bytes; n++)
+		if (data[n])
+			return xst_diag_set(diag, XST_ERR_LIVE, i, from->layout->offset[i] + n,
+					    to->size[i], from->layout->size[i],
+					    "the component is smaller on the target");
+	if (*bytes > to->size[i])
+		*bytes = to->size[i];
+	return XST_OK;
 }
 
-static void zero(const struct xst_image *to, uint32_t start, uint32_t end)
+static int make_plan(const struct xst_image *from, const struct xst_layout *to, uint64_t live,
+		     struct plan *p, struct xst_diag *diag)
 {
-	if (end > start)
-		__builtin_memset((char *)to->area + start, 0, end - start);
+	const struct xst_layout *l = from->layout;
+	struct run *run = p->run, *end = run + sizeof(p->run) / sizeof(p->run[0]);
+	/* The run being made; before the first one nothing is its neighbour. */
+	uint32_t src = 0, dst = XST_EXT_OFFSET, bytes = 0;
+	uint64_t rest;
+
+	p->plain = false;
+	for (rest = live & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		uint32_t i = lowest(rest), n = l->size[i];
+
+		if (n > to->size[i] || (rest & -rest & padded)) {
+			int err = fit(from, to, i, &n, diag);
+
+			if (err)
+				return err;
+		}
+		if (bytes && src + bytes == l->offset[i] && dst + bytes == to->offset[i]) {
+			bytes += n;
+			continue;
+		}
+		if (to->offset[i] < dst + bytes)
+			p->plain = true;
+		if (bytes && run < end)
+			*run++ = (struct run){src, dst, bytes};
+		else if (bytes)
+			p->plain = true;
+		src = l->offset[i];
+		dst = to->offset[i];
+		bytes = n;
+	}
+	if (bytes && run < end)
+		*run++ = (struct run){src, dst, bytes};
+	else if (bytes)
+		p->plain = true;
+	p->runs = (uint32_t)(run - p->run);
+	return XST_OK;
 }
 
 /* Everything from byte 576 on; what is not copied is zeroed, INIT of every extended component
  * being zeros. */
-static void copy_extended(const struct xst_image *from, const struct xst_image *to, uint64_t live)
+static void copy_extended(const struct xst_image *from, const struct xst_image *to, uint64_t live,
+			  const struct plan *p)
 {
-	struct run r = {0, 0, 0};
-	uint32_t done = XST_EXT_OFFSET; /* below it every byte is written or in @r */
-	uint64_t rest;
+	const char *src = from->area;
+	char *dst = to->area;
+	uint32_t done = XST_EXT_OFFSET, i;
 
-	for (rest = live & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		uint32_t i = lowest(rest), n = used_bytes(i, from->layout->size[i]);
-		uint32_t src = from->layout->offset[i], dst = to->layout->offset[i];
+	if (p->plain) {
+		clear(dst + done, to->layout->bytes - done);
+		for (live &= ~XST_MASK_LEGACY; live; live &= live - 1) {
+			uint32_t n;
 
-		if (n > to->layout->size[i])
-			n = to->layout->size[i];
-		if (r.bytes && r.src + r.bytes == src && r.dst + r.bytes == dst) {
-			r.bytes += n;
-			done = dst + n;
-			continue;
+			i = lowest(live);
+			n = used_bytes(i, from->layout->size[i]);
+			copy(dst + to->layout->offset[i], src + from->layout->offset[i],
+			     n < to->layout->size[i] ? n : to->layout->size[i]);
 		}
-		flush(from, to, &r);
-		if (dst < done) {
-			/* A standard layout out of order (APX lies below AVX-512): start over the
-			 * plain way. */
-			zero(to, XST_EXT_OFFSET, to->layout->bytes);
-			for (rest = live & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-				i = lowest(rest);
-				n = used_bytes(i, from->layout->size[i]);
-				r.src = from->layout->offset[i];
-				r.dst = to->layout->offset[i];
-				r.bytes = n < to->layout->size[i] ? n : to->layout->size[i];
-				flush(from, to, &r);
-			}
-			return;
-		}
-		zero(to, done, dst);
-		r = (struct run){src, dst, n};
-		done = dst + n;
+		return;
 	}
-	flush(from, to, &r);
-	zero(to, done, to->layout->bytes);
+	for (i = 0; i < p->runs; i++) {
+		const struct run *r = &p->run[i];
+
+		if (r->dst > done)
+			clear(dst + done, r->dst - done);
+		copy(dst + r->dst, src + r->src, r->bytes);
+		done = r->dst + r->bytes;
+	}
+	if (to->layout->bytes > done)
+		clear(dst + done, to->layout->bytes - done);
 }
 
 int xst_image_convert(const struct xst_image *from, const struct xst_image *to,
@@ -265,6 +306,8 @@ int xst_image_convert(const struct xst_image *from, const struct xst_image *to,
 	static const struct xst_convert nothing = {0, 0, false};
 	uint64_t bv, bv_out, live, lost;
 	uint32_t mxcsr = XST_MXCSR_INIT, mxcsr_mask;
+	struct plan plan;
+	bool whole;
 	int err;
 
 	if (!how)
@@ -298,12 +341,18 @@ int xst_image_convert(const struct xst_image *from, const struct xst_image *to,
 		return xst_diag_set(diag, XST_ERR_LIVE, lowest(lost), XST_OFF_XSTATE_BV,
 				    to->layout->mask, bv_out,
 				    "a live component has no place in the target");
-	err = check_sizes(from, to, live, diag);
+	err = make_plan(from, to->layout, live, &plan, diag);
 	if (err)
 		return err;
 
-	copy_legacy(from, to, live, mxcsr, mxcsr_mask);
+	/* Where the extended region begins alike on both sides, all before it goes along. */
+	whole = !plan.plain && plan.runs && plan.run[0].src == XST_EXT_OFFSET &&
+		plan.run[0].dst == XST_EXT_OFFSET &&
+		(live & XST_MASK_LEGACY) == XST_MASK_LEGACY;
+	if (whole)
+		plan.run[0] = (struct run){0, 0, XST_EXT_OFFSET + plan.run[0].bytes};
+	copy_extended(from, to, live, &plan);
+	put_legacy(from, to, live, whole, (uint64_t)mxcsr_mask << 32 | mxcsr);
 	put_header(to, bv_out);
-	copy_extended(from, to, live);
 	return XST_OK;
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* CRIU core images as bytes: read, decide on a layout, read registers. */
+#include "fuzz_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_read(IMAGE_CRIU, data, size);
+	return 0;
+}

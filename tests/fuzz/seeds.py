@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small valid inputs to start fuzzing from: seeds.py FOLDER makes FOLDER/image, core, ..."""
+import pathlib
+import struct
+import sys
+
+out = pathlib.Path(sys.argv[1])
+
+
+def image(bv, size, xcomp=0, word464=0):
+    area = bytearray((i * 7 + 1) % 256 for i in range(size))
+    struct.pack_into("<HH", area, 0, 0x37f, 0)
+    struct.pack_into("<II", area, 24, 0x1f80, 0xffff)
+    area[416:576] = bytes(160)
+    struct.pack_into("<Q", area, 464, word464)
+    struct.pack_into("<QQ", area, 512, bv, xcomp)
+    return bytes(area)
+
+
+def put(kind, name, data):
+    folder = out / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def note(owner, kind, desc):
+    owner = owner.encode() + b"\0"
+    pad = lambda b: b + bytes(-len(b) % 4)
+    return struct.pack("<III", len(owner), len(desc), kind) + pad(owner) + pad(desc)
+
+
+def core(threads, layout=b"", bits=64):
+    notes = b""
+    for tid, xstate, fx in threads:
+        status = bytearray(336 if bits == 64 else 144)
+        struct.pack_into("<I", status, 32 if bits == 64 else 24, tid)
+        notes += note("CORE", 1, bytes(status)) + note("CORE", 2, fx)
+        if xstate:
+            notes += note("LINUX", 0x202, xstate)
+    if layout:
+        notes += note("LINUX", 0x205, layout)
+    if bits == 64:
+        head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1,
+                           0, 0, 0)
+        head += struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(notes), 0, 4)
+    else:
+        head = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\1\1\1", 4, 3, 1, 0, 52, 0, 0, 52, 32, 1,
+                           0, 0, 0)
+        head += struct.pack("<IIIIIIII", 4, 84, 0, 0, len(notes), 0, 0, 4)
+    return head + notes
+
+
+def varint(v):
+    b = b""
+    while v > 127:
+        b, v = b + bytes([v & 127 | 128]), v >> 7
+    return b + bytes([v])
+
+
+def field(n, v):
+    if isinstance(v, bytes):
+        return varint(n << 3 | 2) + varint(len(v)) + v
+    return varint(n << 3) + varint(v)
+
+
+def criu(bv, avx512=False):
+    xsave = field(1, bv) + b"".join(field(2, i) for i in range(64))
+    if avx512:
+        xsave += b"".join(field(5, i) for i in range(8)) + b"".join(field(6, i) for i in range(64))
+        xsave += b"".join(field(7, i << 20) for i in range(128))
+    fp = b"".join(field(i + 1, v) for i, v in enumerate((0x37f, 0, 0, 0, 0, 0, 0x1f80, 0xffff)))
+    fp += b"".join(field(9, i) for i in range(32)) + b"".join(field(10, i) for i in range(64))
+    info = field(1, 0) + field(3, fp + field(13, xsave))
+    message = field(1, 1) + field(2, info)
+    return struct.pack("<III", 0x54564319, 0x55053847, len(message)) + message
+
+
+LAYOUT = b"".join(struct.pack("<IIII", *r) for r in
+                  ((2, 256, 576, 0), (5, 64, 1088, 0), (6, 512, 1152, 0), (7, 1024, 1664, 0)))
+put("image", "standard", b"\0\0" + image(0xe7, 2696))
+put("image", "compacted", b"\x08\0" + image(0x207, 2440, (1 << 63) | 0x2e7))
+put("image", "amd", b"\x10\5" + image(0x2e7, 2440))
+put("image", "amx", b"\x02\0" + image(0x602e7, 11008))
+put("core", "two-threads", core([(7, image(0xe7, 2688, 0, 0xe7), image(0, 576)[:512]),
+                                 (8, image(0x7, 2688, 0, 0xe7), image(0, 576)[:512])], LAYOUT))
+put("core", "no-layout", core([(7, image(0x2e7, 2440, 0, 0x2e7), image(0, 576)[:512])]))
+put("core", "fpregset", core([(7, b"", image(0, 576)[:512])]))
+put("core", "narrow", core([(7, b"", image(0, 576)[:108])], bits=32))
+frame = bytearray(image(0x7, 836))
+struct.pack_into("<IIQI", frame, 464, 0x46505853, 836, 7, 832)
+struct.pack_into("<I", frame, 832, 0x46505845)
+put("sigframe", "wide", bytes(frame))
+put("sigframe", "narrow", bytes(112) + bytes(frame[:468]) + struct.pack("<I", 948) +
+    bytes(frame[472:]))
+put("criu", "avx", criu(7))
+put("criu", "avx512", criu(0xe7, True))
