@@ -115,6 +115,21 @@ def refusals():
     check(r.returncode == 1 and "Refused: " in r.stdout, "in words too")
 
 
+def company():
+    """Two busy loops beside it: refused, however modest the claim."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        r = run("--claim", "90%", "-t", "3s", "-j")
+    finally:
+        for p in loops:
+            p.kill()
+            p.wait()
+    doc = json.loads(r.stdout)
+    check(r.returncode == 1 and not doc["claim"]["resolvable"], "refused beside two busy loops")
+    check("not quiet" in doc["claim"]["reason"], f"because of them: {doc['claim']['reason']}")
+    check(doc["noise"]["others_cpus"] > 0.25, "and they are seen")
+
+
 def interrupt():
     for extra, want in [(["fxsave"], 0), (["--claim", "0.2%"], 1)]:
         p = subprocess.Popen([XSTATE, "bench", "insn", "-t", "60s", "-j", *extra],
@@ -160,7 +175,8 @@ def documents_agree():
         check(f"`{key}`" in described, f"docs/json.md describes {key}")
 
 
-for test in (documents_agree, usage_errors, listing, table_follows_from_samples, refusals, interrupt):
+for test in (documents_agree, usage_errors, listing, table_follows_from_samples, refusals,
+             company, interrupt):
     test()
 print("ok" if not failures else f"{failures} failures")
 sys.exit(failures != 0)

@@ -101,6 +101,32 @@ static void loops_run_as_often_as_told(void **unused)
 	}
 }
 
+static void count_calls(void *argument)
+{
+	unsigned *calls = argument;
+
+	/* The ABI's promise to a function: the stack is aligned before its return address. */
+	if ((uintptr_t)__builtin_frame_address(0) % 16 == 0)
+		++*calls;
+}
+
+static void loops_call_c_functions(void **unused)
+{
+	const struct code_body body = {.step = {{SNIP_call, 1}, {SNIP_multiply, 1}}, .copies = 3};
+	struct code_setup setup;
+	unsigned calls = 0;
+	code_fn *fn;
+
+	(void)unused;
+	state_setup(&state, LIVE_INIT, state.all, 0, &setup);
+	setup.call = count_calls;
+	setup.argument = &calls;
+	fn = code_emit(&buffer, 4321, &setup, &body, 2, 10);
+	assert_non_null(fn);
+	assert_true(fn() > 0);
+	assert_int_equal(calls, 3 * 12);
+}
+
 static void impossible_loops_are_refused(void **unused)
 {
 	const struct code_body huge = {.step = {{SNIP_multiplies, 4000}}, .copies = 1};
@@ -205,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_the_manuals),
 		cmocka_unit_test(loops_run_as_often_as_told),
+		cmocka_unit_test(loops_call_c_functions),
 		cmocka_unit_test(impossible_loops_are_refused),
 		cmocka_unit_test(loops_start_in_the_state_asked_for),
 		cmocka_unit_test(callers_state_survives),

@@ -82,6 +82,15 @@ static uint8_t *put_address(uint8_t *p, int reg, const void *value)
 	return put_bytes(p, &v, 8);
 }
 
+/* The same for R8 to R15 (REX.W and REX.B), from the pointer at @pointer: a pointer to a function
+ * may not be converted, its bytes may. */
+static uint8_t *put_pointer(uint8_t *p, int reg, const void *pointer)
+{
+	*p++ = 0x49;
+	*p++ = (uint8_t)(0xb8 + (reg & 7));
+	return put_bytes(p, pointer, 8);
+}
+
 static uint8_t *put_mask(uint8_t *p, uint64_t mask)
 {
 	p = put_mov32(p, EAX, (uint32_t)mask);
@@ -159,6 +168,8 @@ static uint8_t *put_function(uint8_t *p, const struct code_setup *s, const struc
 	p = put_fill(p, s, SNIP_NONE);
 	p = put_address(p, RDI, s->operands);
 	p = put_bytes(p, chain, sizeof(chain));
+	p = put_pointer(p, 14, &s->call);
+	p = put_pointer(p, 15, &s->argument);
 	p = put_call(p, s, warm, &warm_call);
 	p = put(p, SNIP_clock_start);
 	p = put_call(p, s, loops, &call);

@@ -35,6 +35,8 @@ struct code_setup {
 	enum snip fill_a, fill_b; /* save the state there first */
 	uint64_t mask;            /* EDX:EAX while filling and in the loop */
 	uint32_t index;           /* ECX */
+	void (*call)(void *argument); /* R14, for SNIP_call; may be NULL */
+	void *argument;               /* R15 */
 };
 
 struct code_buffer {

@@ -216,6 +216,8 @@ static code_fn *emit_arm(struct bench_rig *rig, const struct bench_arm *arm, uin
 	setup.index = arm->index;
 	setup.fill_a = arm->fill_a;
 	setup.fill_b = arm->fill_b;
+	setup.call = arm->call;
+	setup.argument = arm->argument;
 	return code_emit(&rig->code, placement, &setup, &arm->body, RIG_WARM_LOOPS, loops);
 }
 

@@ -21,6 +21,8 @@ struct bench_arm {
 	uint32_t index; /* ECX */
 	enum snip fill_a, fill_b;
 	struct code_body body;
+	void (*call)(void *argument); /* for SNIP_call */
+	void *argument;
 	uint32_t loops; /* set by rig_pilot() */
 };
 
