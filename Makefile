@@ -7,7 +7,7 @@ BUILD = build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := all
-.PHONY: all run test test-full bench bochs install clean help
+.PHONY: all run test test-full bench fuzz bochs install clean help
 
 all: ## build everything; the command is build/xstate
 	@scripts/need.sh build
@@ -31,6 +31,10 @@ test-full: ## all tests
 
 bench: all ## what must be fast, as ratios within one run (a minute)
 	@meson test -C $(BUILD) --benchmark --verbose
+
+fuzz: ## every fuzz harness for FUZZ_SECONDS (60) each, with clang
+	@scripts/need.sh build test
+	@scripts/fuzz.sh
 
 bochs: ## bring a Bochs of at least 3.1 into a private folder
 	@scripts/need.sh -- lab

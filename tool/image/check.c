@@ -20,6 +20,7 @@
 /* Why not, and what else should be known. */
 struct answer {
 	bool yes, convertible;
+	bool as_it_is; /* the image itself is no obstacle */
 	struct xst_restore how;
 	struct xst_verdict verdict;
 	struct xst_compat_report report;
@@ -162,6 +163,11 @@ static void judge_rule(struct answer *a)
 	     a->verdict.rule == XST_RULE_KVM_BV) && d->component < 64 &&
 	    (a->report.comp[d->component] == XST_COMPAT_MISSING_LIVE))
 		return;
+	if (a->verdict.rule == XST_RULE_NO_INSTRUCTION) {
+		say(a, true, -1, "%s: %s (CPUID %XH): %s", consequence(a->verdict.vector, buf,
+		    sizeof(buf)), d->rule, d->offset >> 8, remedy(a));
+		return;
+	}
 	say(a, true, d->component == XST_DIAG_NO_COMPONENT ? -1 : (int)d->component,
 	    "%s: %s (byte %u: want 0x%" PRIx64 ", got 0x%" PRIx64 "): %s",
 	    consequence(a->verdict.vector, buf, sizeof(buf)), d->rule, d->offset, d->want, d->got,
@@ -290,6 +296,9 @@ static void answer(const struct image_request *r, const struct image_file *f,
 	    a->report.form_differs)
 		say(a, true, -1, "%s restores another kind of image: convert --to makes it",
 		    r->on.source);
+	a->as_it_is = true;
+	for (unsigned i = 0; i < a->count; i++)
+		a->as_it_is &= !a->say[i].bad;
 	judge_registers(a, r);
 	a->yes = true;
 	for (unsigned i = 0; i < a->count; i++)
@@ -319,9 +328,12 @@ static void print(const struct image_request *r, const struct image_thread *t,
 		printf("  %s", a->say[i].bad ? "" : "note: ");
 		ui_paragraph(stdout, 4, a->say[i].text);
 	}
-	if (!a->yes && a->convertible)
-		printf("  nothing is lost by converting: xstate image convert %s --to %s -o OUT\n",
-		       r->path, r->on.source);
+	if (!a->as_it_is && a->convertible)
+		printf("  nothing is lost by converting: xstate image convert %s --to %s%s -o OUT\n",
+		       r->path, r->on.source,
+		       a->how.by == XST_BY_XRSTORS ? " --compacted"
+		       : a->how.by == XST_BY_KVM   ? " --standard"
+						     : "");
 }
 
 static void print_json(struct jw *w, const struct image_thread *t, const struct answer *a)

@@ -171,10 +171,17 @@ int image_resolve(const struct image_request *r, struct image_thread *t, char *e
 {
 	uint64_t xcomp_bv = xst_get64(t->area, XST_OFF_XCOMP_BV);
 	uint64_t mask = xst_get64(t->area, XST_OFF_XSTATE_BV) & XST_MASK_USER;
+	uint64_t odd = xcomp_bv & ~XST_XCOMP_COMPACT & ~(XST_MASK_USER | XST_MASK_SUPER);
 	int ret = 0;
 
 	if (t->layout_by)
 		return whole(t, err, errlen);
+	if ((xcomp_bv & XST_XCOMP_COMPACT) && odd) {
+		snprintf(err, errlen, "XCOMP_BV 0x%llx names components that no CPU has (0x%llx): "
+			 "is this an XSAVE image?", (unsigned long long)xcomp_bv,
+			 (unsigned long long)odd);
+		return -1;
+	}
 	if (r->has_from)
 		ret = from_cpu(r, t, xcomp_bv, err, errlen);
 	else if (xcomp_bv & XST_XCOMP_COMPACT)

@@ -20,7 +20,19 @@ static const char *format_name(const struct image_thread *t)
 	return t->layout.format == XST_COMPACTED ? "compacted" : "standard";
 }
 
-static void components(const struct image_thread *t)
+/* Those the image has, and where its CPU is known those it might have had. */
+static uint64_t listed(const struct image_request *r, const struct image_thread *t)
+{
+	const struct xst_caps *caps = &r->from.caps;
+
+	if (!r->has_from || t->wrapped)
+		return t->layout.mask;
+	return t->layout.mask |
+	       (xst_caps_placed(caps) &
+		(t->layout.format == XST_COMPACTED ? caps->xcr0 | caps->xss : caps->xcr0));
+}
+
+static void components(const struct image_request *r, const struct image_thread *t)
 {
 	struct table *table = table_new();
 	uint64_t rest;
@@ -30,16 +42,22 @@ static void components(const struct image_thread *t)
 	table_column(table, "state", TABLE_LEFT);
 	table_column(table, "offset", TABLE_RIGHT);
 	table_column(table, "bytes", TABLE_RIGHT);
-	for (rest = t->layout.mask; rest; rest &= rest - 1) {
+	for (rest = listed(r, t); rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		const char *state = image_state_name(t, i);
+		bool here = t->layout.mask & XST_MASK(i);
 		char name[32];
 
 		table_cell(table, "%u", i);
 		table_cell(table, "%s", image_comp_name(i, name, sizeof(name)));
 		table_cell_styled(table, strcmp(state, "live") ? UI_FAINT : UI_PLAIN, "%s", state);
-		table_cell(table, "%u", t->layout.offset[i]);
-		table_cell(table, "%u", t->layout.size[i]);
+		if (here) {
+			table_cell(table, "%u", t->layout.offset[i]);
+			table_cell(table, "%u", t->layout.size[i]);
+		} else {
+			table_cell(table, "-");
+			table_cell(table, "-");
+		}
 	}
 	table_print(table, stdout);
 	table_free(table);
@@ -53,7 +71,7 @@ static void show_thread(const struct image_request *r, const struct image_file *
 	if (t->id)
 		printf("%sthread %" PRIu64 "%s\n", ui_on(stdout, UI_HEAD), t->id,
 		       ui_off(stdout, UI_HEAD));
-	printf("%s image, %zu bytes, laid out as on: %s\n", format_name(t), t->bytes, t->layout_by);
+	printf("%s image, %zu bytes; layout: %s\n", format_name(t), t->bytes, t->layout_by);
 	if (!t->wrapped && f->kind != IMAGE_CRIU)
 		printf("XSTATE_BV 0x%" PRIx64 "  XCOMP_BV 0x%" PRIx64 "\n", header_bits(t),
 		       xst_get64(t->area, XST_OFF_XCOMP_BV));
@@ -67,7 +85,7 @@ static void show_thread(const struct image_request *r, const struct image_file *
 		       ui_off(stdout, UI_BAD));
 	if (t->remark[0])
 		printf("note: %s\n", t->remark);
-	components(t);
+	components(r, t);
 	image_registers(t, r->vectors);
 }
 
@@ -98,16 +116,22 @@ static void show_json(const struct image_request *r, const struct image_file *f,
 	jw_string(w, "header_fault", fault);
 	jw_string(w, "remark", t->remark[0] ? t->remark : NULL);
 	jw_array(w, "components");
-	for (rest = t->layout.mask; rest; rest &= rest - 1) {
+	for (rest = listed(r, t); rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
+		bool here = t->layout.mask & XST_MASK(i);
 		char name[32];
 
 		jw_object(w, NULL);
 		jw_u64(w, "id", i);
 		jw_string(w, "name", image_comp_name(i, name, sizeof(name)));
 		jw_string(w, "state", image_state_name(t, i));
-		jw_u64(w, "offset", t->layout.offset[i]);
-		jw_u64(w, "bytes", t->layout.size[i]);
+		if (here) {
+			jw_u64(w, "offset", t->layout.offset[i]);
+			jw_u64(w, "bytes", t->layout.size[i]);
+		} else {
+			jw_null(w, "offset");
+			jw_null(w, "bytes");
+		}
 		jw_end(w);
 	}
 	jw_end(w);

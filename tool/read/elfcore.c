@@ -185,7 +185,12 @@ static int read_elf(struct image_file *f, Elf *elf, char *err, size_t errlen)
 		GElf_Phdr ph;
 		Elf_Data *data;
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_NOTE || !ph.p_filesz)
+		if (!gelf_getphdr(elf, (int)i, &ph)) {
+			snprintf(err, errlen, "%s: the core is cut off within its program headers",
+				 f->path);
+			return -1;
+		}
+		if (ph.p_type != PT_NOTE || !ph.p_filesz)
 			continue;
 		if (ph.p_filesz > NOTES_MAX || (int64_t)ph.p_offset < 0) {
 			snprintf(err, errlen, "%s: the core's notes have an impossible size",
