@@ -52,6 +52,7 @@ struct side {
 static struct side sides[LAB_MAX_CPUS];
 
 static bool counted, counting;
+static uint32_t mismatches_shown;
 static uint64_t empty_sum; /* of CALIBRATION_ROUNDS empty measurements */
 static uint64_t cost_switch, cost_return, cost_trap, calls_switch, calls_return, calls_trap;
 
@@ -177,6 +178,20 @@ void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx 
 	remember(cpu, EVENT_SWITCH, previous->id, next->id);
 }
 
+static void mismatch(struct cpu *cpu, const char *rule)
+{
+	struct side *side = &sides[cpu->id];
+
+	if (__atomic_fetch_add(&mismatches_shown, 1, __ATOMIC_RELAXED) < 4) {
+		print("{\"lab\":\"ts-mismatch\",\"cpu\":%u,\"task\":%u,\"policy\":\"%s\",\"ts\":%s,"
+		      "\"rule\":\"%s\"}\n",
+		      cpu->id, cpu->current->id, side->policy->name,
+		      arch_read_cr0() & CR0_TS ? "true" : "false", rule);
+		engine_dump_events(cpu);
+	}
+	side->ts_mismatches++;
+}
+
 /*
  * What can be said from outside. A policy that loads at switch-in or at return to
  * user mode has TS clear here, always. Under first use TS is set unless registers
@@ -193,13 +208,14 @@ static void check_ts(struct cpu *cpu, struct side *side)
 			return;
 		expected = n->validations == side->validations_at_switch;
 		if (!side->policy->keep_owner && n->loads_skipped_owner != side->kept_at_switch)
-			side->ts_mismatches++;
+			mismatch(cpu, "the policy does not keep registers");
 		if (!side->policy->preload_after && n->preloads != side->preloads_at_switch)
-			side->ts_mismatches++;
+			mismatch(cpu, "the policy does not load early");
 	}
 	side->ts_checks++;
 	if (ts != expected)
-		side->ts_mismatches++;
+		mismatch(cpu, ts ? "TS is set though registers are in place"
+				 : "TS is clear though registers are not in place");
 }
 
 void engine_return_to_user(struct cpu *cpu)
@@ -229,7 +245,7 @@ int engine_device_not_available(struct cpu *cpu)
 	if (first_use(side))
 		side->traps_at_first_use++;
 	else
-		side->ts_mismatches++;
+		mismatch(cpu, "#NM under a policy that does not set TS");
 	if (counting) {
 		uint64_t start = arch_rdtsc();
 

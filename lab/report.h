@@ -6,6 +6,7 @@
  *   boot        the CPU, what the engine enabled on it, the instruction it chose
  *   progress    done and total slots; also a sign of life
  *   corruption  a register that was not what it must be (the first eight)
+ *   ts-mismatch CR0.TS was not what the policy promises (the first four)
  *   event       what the engine was asked to do last on that CPU, after the first corruption
  *   check       `errata`: one rule and whether this machine keeps it
  *   result      the outcome with all counters; status "ok", "failed", "skipped" or "known-failure"
