@@ -4,7 +4,7 @@
  *
  * Cost is counted in executed instructions where the machine's TSC counts these
  * (QEMU with -icount shift=0, Bochs with one CPU), on one CPU only; the cost of
- * reading the TSC itself is measured at boot and taken off.
+ * reading the TSC around a call of nothing is measured at boot and taken off.
  *
  * CR0.TS is checked at each entry to user mode against what the policy promises,
  * with the engine's validations counter as the only hint; #NM are counted here too.
@@ -53,7 +53,8 @@ static struct side sides[LAB_MAX_CPUS];
 
 static bool counted, counting;
 static uint32_t mismatches_shown;
-static uint64_t empty_sum; /* of CALIBRATION_ROUNDS empty measurements */
+/* Of CALIBRATION_ROUNDS measurements of nothing, with as many arguments as the events have. */
+static uint64_t empty_sum, empty_sum_switch;
 static uint64_t cost_switch, cost_return, cost_trap, calls_switch, calls_return, calls_trap;
 
 static uint64_t spin_cost(void)
@@ -78,10 +79,13 @@ void engine_calibrate(void)
 	counted = cpu_count == 1 && near_spin(first) && near_spin(second) &&
 		  (first > second ? first - second : second - first) <= 2;
 	counting = counted;
-	empty_sum = 0;
 	for (unsigned i = 0; i < CALIBRATION_ROUNDS; i++) {
 		uint64_t start = arch_rdtsc();
 
+		arch_nothing_of_three(&cpus[0].fpu, &cpus[0], &cpus[1]);
+		empty_sum_switch += arch_rdtsc() - start;
+		start = arch_rdtsc();
+		arch_nothing(&cpus[0].fpu);
 		empty_sum += arch_rdtsc() - start;
 	}
 }
@@ -303,9 +307,9 @@ void engine_sum_counters(struct xst_counters *sum)
 }
 
 /* Whole instructions: the calibration is an average, so it is taken off the sum. */
-static uint64_t net_cost(uint64_t cost, uint64_t calls)
+static uint64_t net_cost(uint64_t cost, uint64_t calls, uint64_t empty)
 {
-	uint64_t off = (calls * empty_sum + CALIBRATION_ROUNDS / 2) / CALIBRATION_ROUNDS;
+	uint64_t off = (calls * empty + CALIBRATION_ROUNDS / 2) / CALIBRATION_ROUNDS;
 
 	return cost > off ? cost - off : 0;
 }
@@ -316,9 +320,9 @@ void engine_totals(struct engine_totals *totals)
 
 	*totals = (struct engine_totals){
 		.counted = counted,
-		.instructions_switch = net_cost(cost_switch, calls_switch),
-		.instructions_return = net_cost(cost_return, calls_return),
-		.instructions_trap = net_cost(cost_trap, calls_trap),
+		.instructions_switch = net_cost(cost_switch, calls_switch, empty_sum_switch),
+		.instructions_return = net_cost(cost_return, calls_return, empty_sum),
+		.instructions_trap = net_cost(cost_trap, calls_trap, empty_sum),
 	};
 	for (uint32_t id = 0; id < cpu_count; id++) {
 		const struct side *side = &sides[id];

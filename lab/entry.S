@@ -106,6 +106,13 @@ arch_spin:
 	jnz	1b
 	ret
 
+/* What a call costs by itself, with one argument and with three. */
+	.globl	arch_nothing, arch_nothing_of_three
+	.align	16
+arch_nothing:
+arch_nothing_of_three:
+	ret
+
 /* One 16-byte stub for each vector; trap_stubs[n] is at trap_stubs + 16 n. */
 	.globl	trap_stubs
 	.align	16
