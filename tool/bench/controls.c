@@ -51,7 +51,7 @@ bool controls_add(struct bench_rig *rig, struct bench_arm *all, uint32_t first, 
 		return false;
 	/* The pilot's loops say how long one is; pad it. */
 	cycles = RIG_SLICE_SECONDS * rig->tick_hz / arm[CONTROL_BASE].loops *
-		 rig->calibration_cycles / ((double)rig->calibrate() - rig->overhead_ticks);
+		 rig->calibration_cycles / rig_calibrate(rig);
 	if (cycles < BASE_CYCLES)
 		chain += (uint32_t)((BASE_CYCLES - cycles) / rig->multiply_cycles);
 	base_body(rig, &arm[CONTROL_BASE], chain);

@@ -65,6 +65,14 @@ bool rig_open(struct bench_rig *rig, uint64_t seed, int cpu, char why[160]);
 void rig_close(struct bench_rig *rig);
 
 /**
+ * rig_calibrate() - ticks that rig->calibration_cycles take just now.
+ *
+ * The shortest of three tries: an interrupt in one of them is no change of the clock, and in a
+ * virtual machine thousands a second come from outside.
+ */
+double rig_calibrate(const struct bench_rig *rig);
+
+/**
  * rig_pilot() - try an arm and choose how many loops make a slice.
  * @arm: its @loops is set.
  * @why: out, on failure, a clause: "faults (SIGILL)".

@@ -14,7 +14,7 @@
 
 const struct stats_noise stats_noise_limits = {
 	.throughput_spread = 0.10,
-	.latency_spread = 0.02,
+	.latency_spread = 0.05,
 	.dropped = 0.10,
 	.steal = 0.02,
 	.waiting = 0.02,
