@@ -11,7 +11,7 @@ seconds=${FUZZ_SECONDS:-60}
 folder=build-fuzz
 CC=clang scripts/build.sh "$folder" -Dlab=disabled || exit 1
 
-targets=$(ninja -C "$folder" -t targets all | sed -n 's/^\([^:]*\/fuzz-[a-z_]*\): c_LINKER$/\1/p')
+targets=$(ninja -C "$folder" -t targets all | sed -n 's/^\([^:]*\/fuzz-[a-z0-9_]*\): c_LINKER$/\1/p')
 status=0
 for target in $targets; do
     name=${target##*/fuzz-}
