@@ -7,7 +7,7 @@ BUILD = build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := all
-.PHONY: all run test test-full bench fuzz bochs install clean help
+.PHONY: all run lab-full test test-full bench fuzz bochs install clean help
 
 all: ## build everything; the command is build/xstate
 	@scripts/need.sh build
@@ -16,8 +16,14 @@ all: ## build everything; the command is build/xstate
 run: ## boot the lab and compare the switching policies (about a minute)
 	@scripts/need.sh build -- lab
 	@scripts/bochs.sh || true
-	@scripts/build.sh $(BUILD)
+	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
 	@$(BUILD)/xstate lab run
+
+lab-full: ## every experiment of the lab (some minutes)
+	@scripts/need.sh build -- lab
+	@scripts/bochs.sh || true
+	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
+	@$(BUILD)/xstate lab run all
 
 test: ## all tests but the long ones (under ten minutes on two cores)
 	@scripts/need.sh build test -- lab
@@ -42,7 +48,7 @@ bochs: ## bring a Bochs of at least 3.1 into a private folder
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is obeyed
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) >/dev/null
-	@meson install -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --quiet >/dev/null
 	@echo "installed below $(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built

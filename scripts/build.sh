@@ -1,19 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# build.sh FOLDER [MESON-OPTION...]: configure FOLDER when that is needed, then build.
+# build.sh FOLDER [MESON-OPTION...] [-- TARGET...]: configure FOLDER when that is needed,
+# then build everything, or only the targets.
 # The compiler is $CC as everywhere; a folder configured for another one is begun anew.
 
 set -u
 folder=$1
 shift
+options=
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    options="$options $1"
+    shift
+done
+[ $# -eq 0 ] || shift
 # Make sets CC itself, to cc; Meson finds that one on its own.
 [ "${CC:-}" != cc ] || unset CC
-stamp="${CC:-default} $*"
+stamp="${CC:-default}$options"
 if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$folder"
     log=$(mktemp) || exit 1
-    if ! meson setup "$folder" "$@" >"$log" 2>&1; then
+    # shellcheck disable=SC2086 # options have no blanks
+    if ! meson setup "$folder" $options >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         rm -rf "$folder"
@@ -24,6 +32,6 @@ if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/.stamp" 2>/dev/null)" != 
 fi
 # Ninja shows its own progress on a terminal; elsewhere only what went wrong is of interest.
 if [ -t 1 ]; then
-    exec ninja -C "$folder"
+    exec ninja -C "$folder" "$@"
 fi
-exec ninja --quiet -C "$folder"
+exec ninja --quiet -C "$folder" "$@"
