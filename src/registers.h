@@ -48,10 +48,7 @@ typedef uint32_t bits_t;
 
 #define XST_B_POLICY                                                                               \
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
-#define B_WAYS                                                                                     \
-	(XST_B_WAY_EAGER_XSAVES | XST_B_WAY_EAGER_XSAVEC | XST_B_WAY_DEFER_XSAVES |                \
-	 XST_B_WAY_DEFER_XSAVEC | XST_B_WAY_KEEP | XST_B_WAY_USE | XST_B_WAY_EAGER |               \
-	 XST_B_WAY_DEFER)
+#define B_WAYS (0xfffu << 19) /* all XST_B_WAY() */
 
 /*
  * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
@@ -84,32 +81,29 @@ static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct 
 	       (p->skip_init && sys->xgetbv1 ? XST_B_SKIP_INIT : 0u);
 }
 
-/* All that follows from the policy: its bits, and the way through switch.c that is made for them. */
+/* The ways through switch.c: kinds of policies, and save forms that have code of their own. */
+enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE };
+enum { FORM_XSAVES, FORM_XSAVEC, FORM_ANY };
+
+/* All that follows from the policy: its bits, and its way. */
 static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst_policy *p)
 {
 	const bits_t b = xst_policy_bits(sys, p);
-	const bool xsaves = sys->insn == XST_INSN_XSAVES && !sys->fip_leak;
-	const bool xsavec = sys->insn == XST_INSN_XSAVEC;
+	unsigned form = FORM_ANY;
 
+#ifndef XST_ONLY_INSN
+	if (sys->insn == XST_INSN_XSAVES)
+		form = FORM_XSAVES;
+	else if (sys->insn == XST_INSN_XSAVEC)
+		form = FORM_XSAVEC;
+#endif
 	if ((b & B_RARE) || sys->apart)
 		return b;
-	switch (b & (XST_B_LOAD_USE | XST_B_LOAD_RETURN | XST_B_KEEP)) {
-	case 0:
-		return b | (xsaves   ? XST_B_WAY_EAGER_XSAVES
-			    : xsavec ? XST_B_WAY_EAGER_XSAVEC
-				     : XST_B_WAY_EAGER);
-	case XST_B_LOAD_RETURN | XST_B_KEEP:
-		return b | (xsaves   ? XST_B_WAY_DEFER_XSAVES
-			    : xsavec ? XST_B_WAY_DEFER_XSAVEC
-				     : XST_B_WAY_DEFER);
-	case XST_B_KEEP:
-		return b | XST_B_WAY_KEEP;
-	case XST_B_LOAD_USE:
-	case XST_B_LOAD_USE | XST_B_KEEP:
-		return b | XST_B_WAY_USE;
-	default:
-		return b;
-	}
+	if (b & XST_B_LOAD_USE)
+		return b | XST_B_WAY(WAY_USE, form);
+	if (!(b & XST_B_LOAD_RETURN))
+		return b | XST_B_WAY(b & XST_B_KEEP ? WAY_KEEP : WAY_EAGER, form);
+	return b & XST_B_KEEP ? b | XST_B_WAY(WAY_DEFER, form) : b;
 }
 
 static inline uint64_t get64(const uint8_t *p)

@@ -154,114 +154,37 @@ static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
 }
 
 /*
- * The ways of the policies that kernels use: the same steps, each with its policy known and without
- * a call; eager and deferred also with the save form known. Eager from one live user task to another
- * leaves the bits as they are. A live task runs, so there is a @prev.
+ * The ways of the policies that kernels use: the same steps, each with its policy known, and for the
+ * forms of today the instruction too, so that nothing needs a call. @way is XST_B_WAY(). Eager from
+ * one live user task to another leaves the bits as they are; a live task runs, so there is a @prev.
  */
 ALWAYS_INLINE void switch_eager(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
 				bits_t way, enum xst_insn insn)
 {
-	const struct how how = {true, true, 0, insn};
-	const bits_t known = way | XST_B_INSN(insn) | XST_B_LIVE | XST_B_READY;
-	const bits_t other = XST_B_PKRU | (insn == XST_INSN_XSAVES ? 0 : XST_B_FIP);
+	const bits_t live = way | XST_B_LIVE | XST_B_READY | XST_B_INSN(insn);
+	const bits_t other = XST_B_PKRU | XST_B_FIP;
 	const bits_t b = cpu->bits;
 
-	if ((b & ~other) != known || !next || !is_plain(next)) {
+	if ((b & ~other) != live || !next || !is_plain(next)) {
 		switch_rare(cpu, prev, next);
 		return;
 	}
 	if (!prev)
 		__builtin_unreachable();
-	switch_steps(cpu, prev, next, known | (b & other), how);
+	switch_steps(cpu, prev, next, live | (b & other), (struct how){true, true, 0, insn});
 }
 
-static XST_NOINLINE void switch_eager_xsaves(struct xst_cpu *cpu, struct xst_ctx *prev,
-					     struct xst_ctx *next)
+ALWAYS_INLINE void switch_plain(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
+				bits_t policy, enum xst_insn insn)
 {
-	switch_eager(cpu, prev, next, XST_B_WAY_EAGER_XSAVES, XST_INSN_XSAVES);
-}
-
-static XST_NOINLINE void switch_eager_xsavec(struct xst_cpu *cpu, struct xst_ctx *prev,
-					     struct xst_ctx *next)
-{
-	switch_eager(cpu, prev, next, XST_B_WAY_EAGER_XSAVEC, XST_INSN_XSAVEC);
+	if (next && !is_plain(next))
+		switch_rare(cpu, prev, next);
+	else
+		switch_steps(cpu, prev, next, cpu->bits, (struct how){true, false, policy, insn});
 }
 
 /* Nothing is loaded at the switch, so nothing of @next but PKRU matters yet. */
 #define DEFER(insn) ((struct how){true, false, XST_B_LOAD_RETURN | XST_B_KEEP, insn})
-
-static XST_NOINLINE void switch_defer_xsaves(struct xst_cpu *cpu, struct xst_ctx *prev,
-					     struct xst_ctx *next)
-{
-	switch_steps(cpu, prev, next, cpu->bits, DEFER(XST_INSN_XSAVES));
-}
-
-static XST_NOINLINE void switch_defer_xsavec(struct xst_cpu *cpu, struct xst_ctx *prev,
-					     struct xst_ctx *next)
-{
-	switch_steps(cpu, prev, next, cpu->bits, DEFER(XST_INSN_XSAVEC));
-}
-
-ALWAYS_INLINE void switch_plain(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
-				bits_t policy)
-{
-	const struct how how = {true, false, policy, insn_of(cpu->bits)};
-
-	if (next && !is_plain(next))
-		switch_rare(cpu, prev, next);
-	else
-		switch_steps(cpu, prev, next, cpu->bits, how);
-}
-
-static XST_NOINLINE void switch_keep(struct xst_cpu *cpu, struct xst_ctx *prev,
-				     struct xst_ctx *next)
-{
-	switch_plain(cpu, prev, next, XST_B_KEEP);
-}
-
-static XST_NOINLINE void switch_eager_any(struct xst_cpu *cpu, struct xst_ctx *prev,
-					  struct xst_ctx *next)
-{
-	switch_plain(cpu, prev, next, 0);
-}
-
-static XST_NOINLINE void switch_defer_any(struct xst_cpu *cpu, struct xst_ctx *prev,
-					  struct xst_ctx *next)
-{
-	switch_steps(cpu, prev, next, cpu->bits, DEFER(insn_of(cpu->bits)));
-}
-
-static XST_NOINLINE void switch_use(struct xst_cpu *cpu, struct xst_ctx *prev,
-				    struct xst_ctx *next)
-{
-	switch_plain(cpu, prev, next, XST_B_LOAD_USE | (cpu->bits & XST_B_KEEP));
-}
-
-void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
-{
-	const bits_t b = cpu->bits;
-
-	XST_ASSERT(prev == cpu->cur);
-	XST_TRACE(cpu, "switch", next);
-	if (b & XST_B_WAY_EAGER_XSAVES)
-		switch_eager_xsaves(cpu, prev, next);
-	else if (b & XST_B_WAY_DEFER_XSAVES)
-		switch_defer_xsaves(cpu, prev, next);
-	else if (b & XST_B_WAY_EAGER_XSAVEC)
-		switch_eager_xsavec(cpu, prev, next);
-	else if (b & XST_B_WAY_DEFER_XSAVEC)
-		switch_defer_xsavec(cpu, prev, next);
-	else if (b & XST_B_WAY_USE)
-		switch_use(cpu, prev, next);
-	else if (b & XST_B_WAY_KEEP)
-		switch_keep(cpu, prev, next);
-	else if (b & XST_B_WAY_EAGER)
-		switch_eager_any(cpu, prev, next);
-	else if (b & XST_B_WAY_DEFER)
-		switch_defer_any(cpu, prev, next);
-	else
-		switch_rare(cpu, prev, next);
-}
 
 static XST_NOINLINE void return_rare(struct xst_cpu *cpu, struct xst_ctx *cur)
 {
@@ -278,19 +201,66 @@ ALWAYS_INLINE void return_defer(struct xst_cpu *cpu, struct xst_ctx *cur, enum x
 		finish_validate(cpu, cur, b & ~XST_B_TS, DEFER(insn));
 }
 
-static XST_NOINLINE void return_defer_xsaves(struct xst_cpu *cpu, struct xst_ctx *cur)
-{
-	return_defer(cpu, cur, XST_INSN_XSAVES);
-}
+#define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
 
-static XST_NOINLINE void return_defer_xsavec(struct xst_cpu *cpu, struct xst_ctx *cur)
-{
-	return_defer(cpu, cur, XST_INSN_XSAVEC);
-}
+#define XST_WAYS(name, form, insn)                                                                 \
+	static XST_NOINLINE void switch_eager_##name(SWITCH_ARGS)                                  \
+	{                                                                                          \
+		switch_eager(cpu, prev, next, XST_B_WAY(WAY_EAGER, form), insn);                   \
+	}                                                                                          \
+	static XST_NOINLINE void switch_keep_##name(SWITCH_ARGS)                                   \
+	{                                                                                          \
+		switch_plain(cpu, prev, next, XST_B_KEEP, insn);                                   \
+	}                                                                                          \
+	static XST_NOINLINE void switch_defer_##name(SWITCH_ARGS)                                  \
+	{                                                                                          \
+		switch_steps(cpu, prev, next, cpu->bits, DEFER(insn));                             \
+	}                                                                                          \
+	static XST_NOINLINE void switch_use_##name(SWITCH_ARGS)                                    \
+	{                                                                                          \
+		switch_plain(cpu, prev, next, XST_B_LOAD_USE | (cpu->bits & XST_B_KEEP), insn);    \
+	}                                                                                          \
+	static XST_NOINLINE void return_defer_##name(struct xst_cpu *cpu, struct xst_ctx *cur)     \
+	{                                                                                          \
+		return_defer(cpu, cur, insn);                                                      \
+	}                                                                                          \
+	ALWAYS_INLINE void switch_##name(SWITCH_ARGS, bits_t b)                                    \
+	{                                                                                          \
+		if (b & XST_B_WAY(WAY_EAGER, form))                                                \
+			switch_eager_##name(cpu, prev, next);                                      \
+		else if (b & XST_B_WAY(WAY_DEFER, form))                                           \
+			switch_defer_##name(cpu, prev, next);                                      \
+		else if (b & XST_B_WAY(WAY_USE, form))                                             \
+			switch_use_##name(cpu, prev, next);                                        \
+		else                                                                               \
+			switch_keep_##name(cpu, prev, next);                                       \
+	}
 
-static XST_NOINLINE void return_defer_any(struct xst_cpu *cpu, struct xst_ctx *cur)
+#define WAYS_OF(form) (0xfu * XST_B_WAY(0, form))
+
+XST_WAYS(any, FORM_ANY, insn_of(cpu->bits))
+#ifndef XST_ONLY_INSN
+XST_WAYS(xsaves, FORM_XSAVES, XST_INSN_XSAVES)
+XST_WAYS(xsavec, FORM_XSAVEC, XST_INSN_XSAVEC)
+#endif
+
+void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 {
-	return_defer(cpu, cur, insn_of(cpu->bits));
+	const bits_t b = cpu->bits;
+
+	XST_ASSERT(prev == cpu->cur);
+	XST_TRACE(cpu, "switch", next);
+#ifndef XST_ONLY_INSN
+	if (b & WAYS_OF(FORM_XSAVES))
+		switch_xsaves(cpu, prev, next, b);
+	else if (b & WAYS_OF(FORM_XSAVEC))
+		switch_xsavec(cpu, prev, next, b);
+	else
+#endif
+		if (b & WAYS_OF(FORM_ANY))
+		switch_any(cpu, prev, next, b);
+	else
+		switch_rare(cpu, prev, next);
 }
 
 void xst_return_to_user(struct xst_cpu *cpu)
@@ -301,11 +271,14 @@ void xst_return_to_user(struct xst_cpu *cpu)
 	if ((b & XST_B_READY) || !cur)
 		return;
 	XST_TRACE(cpu, "return-to-user", cur);
-	if (b & XST_B_WAY_DEFER_XSAVES)
+#ifndef XST_ONLY_INSN
+	if (b & XST_B_WAY(WAY_DEFER, FORM_XSAVES))
 		return_defer_xsaves(cpu, cur);
-	else if (b & XST_B_WAY_DEFER_XSAVEC)
+	else if (b & XST_B_WAY(WAY_DEFER, FORM_XSAVEC))
 		return_defer_xsavec(cpu, cur);
-	else if (b & XST_B_WAY_DEFER)
+	else
+#endif
+		if (b & XST_B_WAY(WAY_DEFER, FORM_ANY))
 		return_defer_any(cpu, cur);
 	else
 		return_rare(cpu, cur);

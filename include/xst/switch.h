@@ -101,17 +101,10 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
-/* which code of its own this policy and save form have, see switch.c; one at most */
-#define XST_B_WAY_EAGER_XSAVES (1u << 19)
-#define XST_B_WAY_EAGER_XSAVEC (1u << 20)
-#define XST_B_WAY_DEFER_XSAVES (1u << 21)
-#define XST_B_WAY_DEFER_XSAVEC (1u << 22)
-#define XST_B_WAY_KEEP         (1u << 23)
-#define XST_B_WAY_USE          (1u << 24)
-#define XST_B_WAY_EAGER        (1u << 25) /* with any other form */
-#define XST_B_WAY_DEFER        (1u << 26)
 #define XST_B_INSN(insn) ((uint32_t)(insn) << 16) /* enum xst_insn, three bits */
 #define XST_B_INSN_OF(b) ((b) >> 16 & 7u)
+/* the code made for this policy and save form, see switch.c: one bit at most */
+#define XST_B_WAY(kind, form) (1u << (19 + 4 * (form) + (kind)))
 /* the state; the first three are explained above */
 #define XST_B_LIVE       (1u << 9)
 #define XST_B_DIRTY      (1u << 10)
