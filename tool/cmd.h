@@ -8,5 +8,6 @@ int cmd_bench(int argc, char **argv);
 int cmd_cpu(int argc, char **argv);
 int cmd_image(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
+int cmd_lint(int argc, char **argv);
 
 #endif

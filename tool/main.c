@@ -8,6 +8,7 @@
  *   cmd_image.c      xstate image: decode an image, will it restore, move it (image/)
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
  *   cmd_bench.c      xstate bench: what instructions cost here
+ *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
  *
  *   lab/             running the lab
  *     experiment.h   the experiments
@@ -18,6 +19,21 @@
  *     print.h        table and JSON
  *     words.h        what the counts mean
  *     list.h         xstate lab list
+ *
+ *   lint/            in-kernel FPU use, checked in the binary
+ *     object.h       an object file: sections, functions, relocations (object.c),
+ *                    packed files (unpack.c), the kernel's tables about its code
+ *                    (tables.c), the symbols inside a stripped kernel (kallsyms.c)
+ *     decode.h       instructions: by Zydis (decode.c), lengths of common ones (fast.c),
+ *                    those newer than Zydis (unknown.c)
+ *     sweep.h        one pass over all functions
+ *     env.h          which registers and stack slots hold the same value
+ *     graph.h        who calls whom and asks what (graph.c), one function path by path
+ *                    (flow.c), what is wrong (check.c)
+ *     conf.h         profiles and xstate-lint.conf
+ *     rules.def      the rules; finding.h: findings and baselines
+ *     run.h          many files in one run (run.c), source lines (lines.c), summaries
+ *                    (rows.c), text (print.c), JSON and SARIF (print_json.c)
  *
  *   ui/              manners, shared by all verbs
  *     ui.h           settings, errors and exit statuses, colours
@@ -90,6 +106,7 @@ static const struct opt_verb verbs[] = {
 #ifdef HAVE_BENCH
 	{ "bench", "what saving, restoring and switching cost on this host", cmd_bench },
 #endif
+	{ "lint", "FPU use outside its sections, found in the binary of a kernel or module", cmd_lint },
 	{ "version", NULL, cmd_version },
 	{ NULL, NULL, NULL },
 };

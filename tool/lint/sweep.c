@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The sweep. Most objects hold no FP instruction at all and are done after this, so it is
+ * what the time goes into: integer instructions are only measured (fast.c), the rest is
+ * decoded. Bytes that no function covers are padding or tables and are not looked at.
+ */
+#include "lint/sweep.h"
+
+#include "lint/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool event(struct lint_object *obj, uint32_t off, enum lint_event_kind kind, uint32_t arg)
+{
+	if (obj->nev == obj->ev_cap) {
+		size_t more = obj->ev_cap ? obj->ev_cap * 2 : 512;
+		struct lint_event *list = realloc(obj->ev, more * sizeof(*list));
+
+		if (!list)
+			return false;
+		obj->ev = list;
+		obj->ev_cap = more;
+	}
+	obj->ev[obj->nev++] = (struct lint_event){ off, (uint32_t)kind, arg };
+	return true;
+}
+
+struct lint_target lint_branch_target(const struct lint_object *obj, uint32_t sec, uint32_t off,
+				      unsigned len, size_t *cursor)
+{
+	const struct lint_section *s = &obj->sec[sec];
+	struct lint_target t = { .kind = TARGET_NONE };
+	uint32_t field = off + len - 4;
+	int64_t rel;
+	uint64_t to;
+
+	while (*cursor < s->nrel && s->rel[*cursor].r_offset < off)
+		++*cursor;
+	if (*cursor < s->nrel && s->rel[*cursor].r_offset == field && len >= 5)
+		return lint_rel_target(obj, &s->rel[*cursor], 4);
+	if (len < 5) {
+		rel = (int8_t)s->data[off + len - 1];
+	} else {
+		int32_t r;
+
+		memcpy(&r, s->data + field, 4);
+		rel = r;
+	}
+	to = (uint64_t)((int64_t)off + len + rel);
+	if (to < s->size) {
+		t.kind = TARGET_CODE;
+		t.sec = sec;
+		t.off = (uint32_t)to;
+	} else if (!obj->relocatable) {
+		t = lint_addr_target(obj, s->addr + to);
+	}
+	return t;
+}
+
+/* A code address as a value: an immediate or the address of a LEA. */
+static void pointer_note(struct lint_object *obj, uint32_t sec, uint32_t off, unsigned len,
+			 bool relative, size_t *cursor)
+{
+	const struct lint_section *s = &obj->sec[sec];
+	struct lint_target t = { .kind = TARGET_NONE };
+	int32_t v;
+	uint32_t f;
+
+	if (obj->relocatable) {
+		while (*cursor < s->nrel && s->rel[*cursor].r_offset < off)
+			++*cursor;
+		if (*cursor < s->nrel && s->rel[*cursor].r_offset < off + len)
+			t = lint_rel_target(obj, &s->rel[*cursor],
+					    relative ? (int64_t)(off + len - s->rel[*cursor].r_offset) : 0);
+	} else {
+		memcpy(&v, s->data + off + len - 4, 4);
+		t = lint_addr_target(obj, relative ? s->addr + off + len + (uint64_t)(int64_t)v :
+						     (uint64_t)(int64_t)v);
+	}
+	if (t.kind != TARGET_CODE || !lint_is_code(&obj->sec[t.sec]))
+		return;
+	f = lint_func_at(obj, t.sec, t.off);
+	if (f != NO_FUNC && obj->func[f].off == t.off)
+		obj->func[f].flags |= FUNC_POINTER;
+}
+
+static bool function(struct lint_object *obj, struct lint_func *f, size_t *cursor)
+{
+	const struct lint_section *s = &obj->sec[f->sec];
+	uint32_t off = f->off, end = f->off + f->size;
+	bool ok = true;
+
+	f->ev = (uint32_t)obj->nev;
+	while (off < end && ok) {
+		const uint8_t *p = s->data + off;
+		size_t avail = (size_t)(s->size - off);
+		enum lint_fast_kind kind;
+		unsigned len = lint_fast(p, avail, &kind);
+		struct lint_insn insn;
+		struct lint_target t;
+
+		obj->insns++;
+		if (len > end - off)
+			len = 0;
+		if (!len) {
+			/* Alternatives and jumps may cross a label, but not the section's end. */
+			insn.off = off;
+			insn.imm_at = 0;
+			if (!lint_decode_fp(p, end - off, &insn) && !lint_decode_fp(p, avail, &insn)) {
+				ok = event(obj, off, EV_BAD, 0);
+				off++;
+				continue;
+			}
+			len = insn.len;
+			if (insn.fp) {
+				f->fp |= insn.fp;
+				f->fp_insns += (insn.fp & FP_USE) != 0;
+				f->state_insns += !(insn.fp & FP_USE);
+				ok = event(obj, off, EV_FP, insn.fp);
+			}
+			kind = insn.kind == INSN_CALL	? FAST_CALL :
+			       insn.kind == INSN_JMP	? FAST_JMP :
+			       insn.kind == INSN_JCC	? FAST_JCC :
+			       insn.kind == INSN_CALL_IND ? FAST_CALL_IND :
+			       insn.kind == INSN_JMP_IND  ? FAST_JMP_IND :
+							    FAST_PLAIN;
+		}
+		switch (kind) {
+		case FAST_CALL:
+			ok = event(obj, off, EV_CALL, len);
+			break;
+		case FAST_JMP:
+		case FAST_JCC:
+			t = lint_branch_target(obj, f->sec, off, len, cursor);
+			if (t.kind == TARGET_EXTERN ||
+			    (t.kind == TARGET_CODE &&
+			     (t.sec != f->sec || t.off - f->off >= f->size || t.off == f->off)))
+				ok = event(obj, off, EV_JUMP, len);
+			break;
+		case FAST_CALL_IND:
+		case FAST_JMP_IND:
+			ok = event(obj, off, EV_INDIRECT, len);
+			break;
+		case FAST_IMM:
+		case FAST_LEA:
+			pointer_note(obj, f->sec, off, len, kind == FAST_LEA, cursor);
+			break;
+		default:
+			break;
+		}
+		off += len;
+	}
+	f->nev = (uint32_t)obj->nev - f->ev;
+	obj->code_bytes += f->size;
+	obj->fp_insns += f->fp_insns;
+	return ok;
+}
+
+bool lint_sweep(struct lint_object *obj)
+{
+	size_t i, cursor = 0;
+	uint32_t sec = NO_SECTION;
+
+	for (i = 0; i < obj->nfunc; i++) {
+		if (obj->func[i].sec != sec)
+			cursor = 0;
+		sec = obj->func[i].sec;
+		if (!function(obj, &obj->func[i], &cursor))
+			return false;
+	}
+	obj->swept = true;
+	return true;
+}
