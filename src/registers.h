@@ -161,11 +161,18 @@ static inline bool registers_are_init(const struct xst_cpu *cpu)
 	return !(xst_w_xinuse(cpu->world) & cpu->mask) && xst_w_mxcsr(cpu->world) == MXCSR_INIT;
 }
 
-/* Would a restore of this image give INIT registers? */
+/* Would a restore of this image give INIT registers? One that it would refuse does not: the header's
+ * reserved bytes are never written by a save, and a later load would lose what came in between. */
 static inline bool image_is_init(const struct xst_cpu *cpu, const uint8_t *area)
 {
-	return !(get64(area + XST_HEADER_OFFSET) & cpu->mask) &&
-	       (insn_of(cpu->bits) >= XST_INSN_XSAVEC || get32(area + 24) == MXCSR_INIT);
+	const bool compact = insn_of(cpu->bits) >= XST_INSN_XSAVEC;
+	const uint8_t *header = area + XST_HEADER_OFFSET;
+	uint64_t odd = get64(header + 8) ^ (compact ? XST_XCOMP_COMPACT | cpu->mask : 0);
+	unsigned i;
+
+	for (i = 2; i < 8; i++)
+		odd |= get64(header + 8 * i);
+	return !odd && !get64(header) && (compact || get32(area + 24) == MXCSR_INIT);
 }
 
 /* Make it so. XCOMP_BV is in place since xst_fresh_image(). */

@@ -119,6 +119,25 @@ static void init_is_elided(void **state)
 	(void)counters(0);
 }
 
+/* Found by the explorer: an INIT image that a restore refuses was taken for INIT, the load elided; the
+ * task then ran and was saved into the bad image, and the next load lost its registers. */
+static void refused_init_image_is_not_elided(void **state)
+{
+	(void)state;
+	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x7, "auto"), XST_OK);
+	rig_go(&rig, 0, A);
+	xst_ctx_flush(&rig.cpu[0], A);
+	A->area[XST_HEADER_OFFSET + 16] = 1;
+	xst_ctx_changed(&rig.cpu[0], A);
+	rig_put(&rig, 0, XST_COMP_SSE, 0x11);
+	assert_int_equal(A->fault, MDL_GP);
+	assert_int_equal(counters(0)->loads_failed, 1);
+	rig_go(&rig, 0, B);
+	rig_go(&rig, 1, A);
+	assert_int_equal(rig_see(&rig, 1, XST_COMP_SSE), 0x11);
+	assert_int_equal(counters(1)->loads_failed, 0);
+}
+
 /* MXCSR counts: registers with another MXCSR are not INIT, whatever XINUSE says. */
 static void mxcsr_is_not_init(void **state)
 {
@@ -274,6 +293,7 @@ int main(void)
 		cmocka_unit_test(laziest_fetches),
 		cmocka_unit_test(laziest_migrates),
 		cmocka_unit_test(init_is_elided),
+		cmocka_unit_test(refused_init_image_is_not_elided),
 		cmocka_unit_test(mxcsr_is_not_init),
 		cmocka_unit_test(area_at_first_use),
 		cmocka_unit_test(unguarded_is_always_in_place),
