@@ -63,10 +63,13 @@ enum mdl_fip {
 	MDL_FIP_LEAK,   /* AMD before: neither saved nor loaded unless an exception is pending */
 };
 
-/* A recorded answer to every question the manual leaves open: bit n answers question n. */
+/* Answers to what the manual leaves open: bit n answers the n-th question that is asked. Questions
+ * about other components than @about, and other freedoms, are answered as without choices. */
 struct mdl_choices {
+	uint64_t about;
 	uint32_t bits;
 	uint8_t asked;
+	bool about_skips; /* ask whether to skip, too */
 };
 
 struct mdl_cpu {
@@ -168,11 +171,11 @@ int mdl_vzeroupper(struct mdl_cpu *c);
 int mdl_vzeroall(struct mdl_cpu *c);
 #endif
 
-static inline bool mdl_choose(struct mdl_cpu *c, enum mdl_freedom what)
+static inline bool mdl_choose(struct mdl_cpu *c, enum mdl_freedom what, unsigned i)
 {
 	struct mdl_choices *q = c->choices;
 
-	if (!q || q->asked >= 32)
+	if (!q || !(q->about & XST_MASK(i)) || (what == MDL_SKIP && !q->about_skips) || q->asked >= 32)
 		return what == MDL_SKIP;
 	return (q->bits >> q->asked++) & 1u;
 }

@@ -106,7 +106,7 @@ void mdl_wrote(struct mdl_cpu *c, unsigned i)
 void mdl_init(struct mdl_cpu *c, unsigned i)
 {
 	set_init(c, i);
-	if (mdl_choose(c, MDL_INIT_IN_USE))
+	if (mdl_choose(c, MDL_INIT_IN_USE, i))
 		c->xinuse |= XST_MASK(i);
 	else
 		c->xinuse &= ~XST_MASK(i);

@@ -10,7 +10,7 @@ static bool is_aligned(const void *area, unsigned to)
 /* A component was loaded. It may be INIT all the same, and be tracked as such. */
 static void loaded(struct mdl_cpu *c, unsigned i)
 {
-	if (mdl_is_init(c, i) && !mdl_choose(c, MDL_INIT_IN_USE))
+	if (mdl_is_init(c, i) && !mdl_choose(c, MDL_INIT_IN_USE, i))
 		c->xinuse &= ~XST_MASK(i);
 	else
 		c->xinuse |= XST_MASK(i);
@@ -159,6 +159,9 @@ static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t
 		return MDL_NM;
 	}
 
+	/* A component that is made INIT but tracked as in use counts as modified: memory need not hold
+	 * it, so a save must not skip it. */
+	c->xmodified = ~rfbm;
 	for (rest = rfbm; rest; rest &= rest - 1) {
 		const unsigned i = (unsigned)__builtin_ctzll(rest);
 
@@ -167,6 +170,8 @@ static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t
 			loaded(c, i);
 		} else {
 			mdl_init(c, i);
+			if (!(c->xinuse & XST_MASK(i)))
+				c->xmodified &= ~XST_MASK(i);
 		}
 	}
 	if (!xcomp_bv && (rfbm & (XST_MASK_SSE | XST_MASK_AVX)))
@@ -180,7 +185,6 @@ static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t
 	c->info.xcomp_bv = xcomp_bv;
 	c->info.cpl = c->cpl;
 	c->info.nonroot = c->nonroot;
-	c->xmodified = ~rfbm;
 	return MDL_OK;
 }
 

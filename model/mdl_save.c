@@ -162,7 +162,7 @@ static int xsave(struct mdl_cpu *c, enum xst_insn insn, uint8_t *area, uint64_t 
 		uint32_t offset = mdl_offset(c, i, xcomp_bv);
 
 		if (skip && !(c->xmodified & XST_MASK(i)) && (c->xinuse & XST_MASK(i)) &&
-		    mdl_choose(c, MDL_SKIP)) {
+		    mdl_choose(c, MDL_SKIP, i)) {
 			c->skipped++;
 			continue;
 		}

@@ -25,7 +25,7 @@ int mdl_fninit(struct mdl_cpu *c)
 	set_top(r, 0);
 	memset(r, 0, 24);
 	mdl_put16(r, MDL_FCW_INIT);
-	if (mdl_is_init(c, XST_COMP_X87) && !mdl_choose(c, MDL_INIT_IN_USE))
+	if (mdl_is_init(c, XST_COMP_X87) && !mdl_choose(c, MDL_INIT_IN_USE, XST_COMP_X87))
 		c->xinuse &= ~XST_MASK_X87;
 	else
 		c->xinuse |= XST_MASK_X87;

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The events. Each runs the engine's function as a kernel would, on CPU @c, and says what every
+ * register of the tasks concerned ought to hold from now on.
+ */
+#include "events.h"
+
+static void breaks(struct machine *m, enum check check, const char *how)
+{
+	if (m->cfg->disabled >> check & 1u) {
+		m->tainted = true;
+	} else if (!m->broken) {
+		m->broken = check;
+		m->how = how;
+	}
+}
+
+static unsigned cur(const struct machine *m, unsigned c)
+{
+	return machine_task(m, m->cpu[c].cur);
+}
+
+static bool runs_here(const struct machine *m, unsigned c, unsigned t)
+{
+	return cur(m, c) == t;
+}
+
+static bool runs_nowhere(const struct machine *m, unsigned t)
+{
+	return cur(m, 0) != t && cur(m, 1) != t;
+}
+
+/* Is @t a task that code on CPU @c may work on? */
+static bool reachable(const struct machine *m, unsigned c, unsigned t)
+{
+	return m->mode[c] != OFFLINE && m->alive[t] && (runs_here(m, c, t) || runs_nowhere(m, t));
+}
+
+static uint64_t *header(const struct machine *m, unsigned t)
+{
+	return (uint64_t *)(uintptr_t)(m->area[t] + XST_HEADER_OFFSET);
+}
+
+static bool spoiled(const struct machine *m, unsigned t)
+{
+	return m->sys.insn >= XST_INSN_XSAVE && m->alive[t] && m->task[t].area && header(m, t)[2];
+}
+
+static void set_all(struct machine *m, unsigned t, uint8_t token)
+{
+	memset(m->want[t], token, COMPS);
+}
+
+/* No CPU's registers are a copy of @t's image any more. */
+static void forget(struct machine *m, unsigned t)
+{
+	unsigned c;
+
+	for (c = 0; c < CPUS; c++)
+		if (m->in_place[c] == t)
+			m->in_place[c] = NONE;
+}
+
+/* Switch and migrate: the same to the engine, counted apart. */
+static bool elsewhere(const struct machine *m, unsigned c, unsigned t)
+{
+	return t != NONE && (m->task[t].last_cpu == 1 - c || m->task[t].home == 1 - c);
+}
+
+static bool can_go(const struct machine *m, unsigned c, unsigned t)
+{
+	return m->mode[c] != OFFLINE && !runs_here(m, c, t) &&
+	       (t == NONE || (m->alive[t] && runs_nowhere(m, t)));
+}
+
+static bool can_switch(const struct machine *m, unsigned c, unsigned t)
+{
+	return can_go(m, c, t) && !elsewhere(m, c, t);
+}
+
+static bool can_migrate(const struct machine *m, unsigned c, unsigned t)
+{
+	return can_go(m, c, t) && elsewhere(m, c, t);
+}
+
+static void run_switch(struct machine *m, unsigned c, unsigned t)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+
+	xst_switch(cpu, cpu->cur, t == NONE ? NULL : &m->task[t]);
+	m->mode[c] = KERNEL;
+	if (cpu->policy.load == XST_LOAD_RETURN && (cpu->n.loads || cpu->n.validations))
+		breaks(m, CHECK_P_DEFERRED, "the switch itself loads");
+	if (t == NONE || cpu->policy.load != XST_LOAD_FIRST_USE)
+		return;
+	if (!cpu->n.validations)
+		m->blind_row[t] = 0;
+	else if (++m->blind_row[t] > XST_BLIND_MAX)
+		breaks(m, CHECK_P_PRELOAD, "no probe after so many slots");
+}
+
+static bool can_return(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return m->mode[c] == KERNEL && m->cpu[c].cur;
+}
+
+static void run_return(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	xst_return_to_user(&m->cpu[c]);
+	m->mode[c] = USER;
+}
+
+static int access_vector(const struct machine *m, unsigned c, unsigned k)
+{
+	return mdl_access((struct mdl_cpu *)(uintptr_t)&m->hw[c], comp_id[k], k >= C_AVX);
+}
+
+/* Under TS every guarded component traps alike: one of them will do. */
+static bool can_use(const struct machine *m, unsigned c, unsigned k)
+{
+	if (m->mode[c] != USER || !(m->cfg->comps >> k & 1u) || !machine_has(m, k))
+		return false;
+	return !access_vector(m, c, k) || !(m->cfg->comps & ((1u << k) - 1));
+}
+
+static void trap(struct machine *m, unsigned c)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+	struct xst_ctx *ctx = cpu->cur;
+	const bool empty = !ctx->area;
+	int err = xst_device_not_available(cpu);
+
+	m->mode[c] = KERNEL;
+	if (err == XST_ERR_NEED_BYTES && empty)
+		err = xst_ctx_attach(cpu, ctx, m->area[machine_task(m, ctx)], sizeof(m->area[0]));
+	if (err)
+		breaks(m, CHECK_P_TRAP, "the engine does not know the trap");
+	else if (m->hw[c].cr0 & MDL_CR0_TS)
+		breaks(m, CHECK_P_TRAP, "the instruction would trap again");
+	m->blind_row[machine_task(m, ctx)] = 0;
+}
+
+static void run_use(struct machine *m, unsigned c, unsigned k)
+{
+	const unsigned t = cur(m, c);
+
+	if (access_vector(m, c, k)) {
+		trap(m, c);
+		return;
+	}
+	*machine_reg(m, c, k) = TOKEN_NEW;
+	mdl_wrote(&m->hw[c], comp_id[k]);
+	m->want[t][k] = TOKEN_NEW;
+}
+
+static bool can_clear(const struct machine *m, unsigned c, unsigned k)
+{
+	return can_use(m, c, k) && !access_vector(m, c, k) &&
+	       (m->want[cur(m, c)][k] || (m->hw[c].xinuse & XST_MASK(comp_id[k]) && k != C_PKRU));
+}
+
+static void run_clear(struct machine *m, unsigned c, unsigned k)
+{
+	mdl_init(&m->hw[c], comp_id[k]);
+	m->want[cur(m, c)][k] = TOKEN_INIT;
+}
+
+static bool can_read(const struct machine *m, unsigned c, unsigned t)
+{
+	return reachable(m, c, t) && m->task[t].area && !spoiled(m, t);
+}
+
+static void run_read(struct machine *m, unsigned c, unsigned t)
+{
+	unsigned k;
+
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	for (k = 0; k < COMPS; k++)
+		if (machine_has(m, k) && machine_image(m, t, k) != m->want[t][k])
+			breaks(m, CHECK_I1, "the image that is read is not the task's state");
+}
+
+static bool can_edit(const struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = a / COMPS, k = a % COMPS;
+
+	return can_read(m, c, t) && (m->cfg->comps >> k & 1u) && machine_has(m, k);
+}
+
+static void run_edit(struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = a / COMPS, k = a % COMPS;
+	uint8_t *bv = m->area[t] + XST_HEADER_OFFSET + (k == C_CET ? m->sys.apart_offset : 0);
+
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	if (k == C_PKRU) {
+		m->task[t].pkru = TOKEN_NEW;
+	} else {
+		*machine_byte(m, t, k) = TOKEN_NEW;
+		if (m->sys.insn >= XST_INSN_XSAVE)
+			bv[comp_id[k] / 8] = (uint8_t)(bv[comp_id[k] / 8] | 1u << comp_id[k] % 8);
+	}
+	xst_ctx_changed(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	m->want[t][k] = TOKEN_NEW;
+	forget(m, t);
+}
+
+static bool can_spoil(const struct machine *m, unsigned c, unsigned t)
+{
+	return m->cfg->spoil && m->sys.insn >= XST_INSN_XSAVE && can_read(m, c, t);
+}
+
+/* A reserved header byte is set: the restore will refuse it, and the task gets fresh registers. */
+static void run_spoil(struct machine *m, unsigned c, unsigned t)
+{
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	header(m, t)[2] = 1;
+	xst_ctx_changed(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	memset(m->want[t], TOKEN_INIT, GUARDED);
+	forget(m, t);
+}
+
+static bool can_fork(const struct machine *m, unsigned c, unsigned child)
+{
+	return m->mode[c] != OFFLINE && m->cpu[c].cur && !m->alive[child];
+}
+
+static void begin(struct machine *m, unsigned t, bool empty)
+{
+	const int err = empty ? xst_ctx_init(&m->sys, &m->task[t], NULL, 0)
+			      : xst_ctx_init(&m->sys, &m->task[t], m->area[t], sizeof(m->area[t]));
+
+	if (err)
+		breaks(m, CHECK_WORLD, "a task cannot begin");
+	m->alive[t] = true;
+	m->blind_row[t] = 0;
+	set_all(m, t, TOKEN_INIT);
+}
+
+static void run_fork(struct machine *m, unsigned c, unsigned child)
+{
+	struct xst_ctx *parent = m->cpu[c].cur;
+
+	begin(m, child, !parent->area);
+	xst_ctx_fork(&m->cpu[c], parent, &m->task[child]);
+	m->mode[c] = KERNEL;
+	memcpy(m->want[child], m->want[machine_task(m, parent)], COMPS);
+	if (m->cpu[c].n.saves > 1 || m->cpu[c].n.loads)
+		breaks(m, CHECK_I3, "a fork saves at most once and loads nothing");
+}
+
+/* No CPU takes part: let it be the first one's event. */
+static bool can_new(const struct machine *m, unsigned c, unsigned a)
+{
+	return !c && !m->alive[a % TASKS] && (a < TASKS || (m->cfg->empty && !m->sys.apart));
+}
+
+static void run_new(struct machine *m, unsigned c, unsigned a)
+{
+	(void)c;
+	begin(m, a % TASKS, a >= TASKS);
+}
+
+static bool can_exec(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return m->mode[c] != OFFLINE && m->cpu[c].cur;
+}
+
+static void run_exec(struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = cur(m, c);
+
+	(void)a;
+	xst_ctx_exec(&m->cpu[c], m->cpu[c].cur);
+	m->mode[c] = KERNEL;
+	set_all(m, t, TOKEN_INIT);
+	forget(m, t);
+}
+
+static bool can_exit(const struct machine *m, unsigned c, unsigned t)
+{
+	return reachable(m, c, t);
+}
+
+static void run_exit(struct machine *m, unsigned c, unsigned t)
+{
+	xst_ctx_exit(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	m->alive[t] = false;
+	set_all(m, t, TOKEN_INIT);
+	forget(m, t);
+}
+
+static bool can_knob(const struct machine *m, unsigned c, unsigned p)
+{
+	return m->cfg->knob && m->mode[c] != OFFLINE && p < m->cfg->policies && p != m->policy[c];
+}
+
+static void run_knob(struct machine *m, unsigned c, unsigned p)
+{
+	if (xst_cpu_set_policy(&m->cpu[c], &m->cfg->policy[p], XST_FORCE, NULL))
+		breaks(m, CHECK_WORLD, "a policy is refused");
+	m->policy[c] = (uint8_t)p;
+	m->mode[c] = KERNEL;
+	/* The slot that runs counts for neither policy. */
+	if (m->cpu[c].cur)
+		m->blind_row[cur(m, c)] = 0;
+}
+
+static bool can_settle(const struct machine *m, unsigned c, unsigned t)
+{
+	return m->mode[c] != OFFLINE && m->alive[t] && runs_nowhere(m, t) &&
+	       xst_ctx_home(&m->task[t]) != XST_NO_CPU;
+}
+
+static void run_settle(struct machine *m, unsigned c, unsigned t)
+{
+	xst_ctx_migrate(&m->cpu[c], &m->task[t]);
+	if (xst_ctx_home(&m->task[t]) != XST_NO_CPU)
+		breaks(m, CHECK_I1, "marked for migration, but its registers are still elsewhere");
+}
+
+static bool can_offline(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return m->mode[c] != OFFLINE;
+}
+
+static void run_offline(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	xst_cpu_offline(&m->cpu[c]);
+	m->mode[c] = OFFLINE;
+	machine_sleep(m, c);
+}
+
+static bool can_online(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return m->mode[c] == OFFLINE;
+}
+
+/* Reset leaves anything in the registers. */
+static void run_online(struct machine *m, unsigned c, unsigned a)
+{
+	unsigned k;
+
+	(void)a;
+	mdl_reset(&m->hw[c], &m->caps);
+	m->hw[c].choices = &m->choices;
+	for (k = 0; k < COMPS; k++)
+		*machine_reg(m, c, k) = TOKEN_GARBAGE;
+	m->hw[c].xinuse = ~0ULL;
+	m->hw[c].cr0 = MDL_CR0_TS | MDL_CR0_EM;
+	if (xst_cpu_online(&m->cpu[c], NULL))
+		breaks(m, CHECK_WORLD, "a CPU does not come back");
+	m->mode[c] = KERNEL;
+}
+
+/* clang-format off */
+const struct event events[] = {
+	{"switch",  ARG_TASK,      TASKS + 1,     can_switch,  run_switch,  "another task, or none"},
+	{"migrate", ARG_TASK,      TASKS,         can_migrate, run_switch,  "the same, of a task that ran on the other CPU"},
+	{"return",  ARG_NONE,      1,             can_return,  run_return,  "to user mode"},
+	{"use",     ARG_COMP,      COMPS,         can_use,     run_use,     "the task writes a register, or #NM"},
+	{"clear",   ARG_COMP,      COMPS,         can_clear,   run_clear,   "the task makes a component INIT"},
+	{"read",    ARG_TASK,      TASKS,         can_read,    run_read,    "ptrace, core dump: look at the image"},
+	{"edit",    ARG_TASK_COMP, TASKS * COMPS, can_edit,    run_edit,    "ptrace: change the image"},
+	{"spoil",   ARG_TASK,      TASKS,         can_spoil,   run_spoil,   "make an image that a restore refuses"},
+	{"fork",    ARG_TASK,      TASKS,         can_fork,    run_fork,    "the running task gets a child"},
+	{"new",     ARG_TASK,      2 * TASKS,     can_new,     run_new,     "a fresh task, with an area or without"},
+	{"exec",    ARG_NONE,      1,             can_exec,    run_exec,    "the running task begins a programme"},
+	{"exit",    ARG_TASK,      TASKS,         can_exit,    run_exit,    "a task ends, its memory is reused"},
+	{"knob",    ARG_POLICY,    MAX_POLICIES,  can_knob,    run_knob,    "another policy on this CPU"},
+	{"settle",  ARG_TASK,      TASKS,         can_settle,  run_settle,  "a task is marked for migration"},
+	{"offline", ARG_NONE,      1,             can_offline, run_offline, "the CPU goes down or to sleep"},
+	{"online",  ARG_NONE,      1,             can_online,  run_online,  "it comes back, its registers lost"},
+};
+/* clang-format on */
+const unsigned event_count = sizeof(events) / sizeof(events[0]);
+_Static_assert(sizeof(events) / sizeof(events[0]) <= MAX_EVENTS, "more events than counters");
+
+/* Which task's valid copy do the registers hold now? And was a load needed that the engine made? */
+static void follow_registers(struct machine *m, const uint8_t *before)
+{
+	unsigned c;
+
+	for (c = 0; c < CPUS; c++) {
+		const struct xst_counters *n = &m->cpu[c].n;
+		const unsigned t = cur(m, c);
+
+		if (n->loads && m->cpu[c].policy.keep_owner && t != NONE && before[c] == t &&
+		    m->in_place[c] == t)
+			breaks(m, CHECK_P_KEEP, "the registers were in place, and are loaded again");
+		if (n->clears || (n->saves && m->sys.insn == XST_INSN_FNSAVE))
+			m->in_place[c] = NONE;
+		if ((n->loads || n->loads_elided_init || n->loads_failed ||
+		     (m->mode[c] == USER && !(m->hw[c].cr0 & MDL_CR0_TS))) &&
+		    t != NONE) {
+			forget(m, t);
+			m->in_place[c] = (uint8_t)t;
+		}
+	}
+}
+
+/* A refused image is the task's own doing, and only then may its state be replaced. */
+static void follow_faults(struct machine *m, unsigned was_spoiled)
+{
+	unsigned t;
+
+	for (t = 0; t < TASKS; t++) {
+		if (!m->task[t].fault)
+			continue;
+		if (!(was_spoiled >> t & 1u))
+			breaks(m, CHECK_I1, "a restore refuses an image that was good");
+		m->task[t].fault = 0;
+	}
+}
+
+static void check_user(struct machine *m, unsigned c, unsigned t)
+{
+	const struct xst_cpu *cpu = &m->cpu[c];
+	const bool ts = m->hw[c].cr0 & MDL_CR0_TS, leaky = xst_policy_leaky(&cpu->policy);
+	unsigned k;
+
+	for (k = 0; k < GUARDED; k++) {
+		const uint8_t reg = *machine_reg(m, c, k);
+
+		if (!machine_has(m, k))
+			continue;
+		if (!ts && reg != m->want[t][k])
+			breaks(m, CHECK_I1, "an instruction would see another value than the task's");
+		if (ts && !leaky && reg != m->want[t][k] && reg != TOKEN_INIT)
+			breaks(m, CHECK_I2, "another's value is in a register, behind TS");
+	}
+	if (machine_has(m, C_CET) && *machine_reg(m, c, C_CET) != m->want[t][C_CET])
+		breaks(m, CHECK_I1, "CET_U holds another value than the task's");
+	if (!ts && !cpu->cur->area)
+		breaks(m, CHECK_P_TRAP, "a task without an area would not trap");
+	if (ts && !leaky && cpu->cur->area)
+		breaks(m, CHECK_P_TRAP, "TS is set though the policy has no first use");
+}
+
+static void check_cpu(struct machine *m, unsigned c)
+{
+	const unsigned t = cur(m, c);
+
+	if (!xst_counters_balanced(&m->cpu[c].n))
+		breaks(m, CHECK_I3, "the counters do not add up");
+	if (m->hw[c].surprise)
+		breaks(m, CHECK_WORLD, "the engine executed an instruction that faults");
+	if (m->mode[c] == OFFLINE || t == NONE)
+		return;
+	if (machine_has(m, C_PKRU) && *machine_reg(m, c, C_PKRU) != m->want[t][C_PKRU])
+		breaks(m, CHECK_I1, "PKRU is not the running task's");
+	if (m->mode[c] == USER)
+		check_user(m, c, t);
+}
+
+enum check event_step(struct machine *m, unsigned e, unsigned c, unsigned a)
+{
+	uint8_t before[CPUS];
+	unsigned i, was_spoiled = 0;
+
+	memcpy(before, m->in_place, sizeof(before));
+	for (i = 0; i < TASKS; i++)
+		was_spoiled |= (unsigned)spoiled(m, i) << i;
+	events[e].run(m, c, a);
+	follow_registers(m, before);
+	follow_faults(m, was_spoiled);
+	for (i = 0; i < CPUS; i++)
+		check_cpu(m, i);
+	return m->broken;
+}

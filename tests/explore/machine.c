@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The machine's state as bytes, independent of the names of tasks and CPUs, and back. */
+#include "machine.h"
+
+const uint8_t comp_id[COMPS] = {XST_COMP_X87, XST_COMP_SSE, XST_COMP_AVX, XST_COMP_CET_U,
+				XST_COMP_PKRU};
+const char *const comp_name[COMPS] = {"x87", "sse", "avx", "cet", "pkru"};
+
+enum explore_twin explore_twin;
+
+/* xst_switch() and its kin find the machine they fetch on here. */
+static struct machine *the_machine;
+
+void mdl_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
+{
+	struct machine *m = the_machine;
+
+	(void)ctx;
+	if (home >= CPUS || home == cpu->id || m->mode[home] == OFFLINE) {
+		m->broken = CHECK_WORLD;
+		m->how = "registers are fetched from a CPU that cannot have them";
+		return;
+	}
+	xst_cpu_evict(&m->cpu[home]);
+}
+
+unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx)
+{
+	return ctx ? (unsigned)(ctx - m->task) : NONE;
+}
+
+uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
+{
+	uint8_t *area = m->area[t];
+
+	switch (k) {
+	case C_X87:
+		return area + 32;
+	case C_SSE:
+		return area + 160;
+	case C_AVX:
+		return area + m->sys.layout.offset[XST_COMP_AVX];
+	default:
+		return area + m->sys.apart_offset + m->sys.apart_layout.offset[XST_COMP_CET_U];
+	}
+}
+
+static uint64_t *header(struct machine *m, unsigned t, bool apart)
+{
+	return (uint64_t *)(void *)(m->area[t] + (apart ? m->sys.apart_offset : 0) +
+				    XST_HEADER_OFFSET);
+}
+
+uint8_t machine_image(struct machine *m, unsigned t, unsigned k)
+{
+	if (k == C_PKRU)
+		return (uint8_t)m->task[t].pkru;
+	if (!m->task[t].area)
+		return TOKEN_INIT;
+	if (m->sys.insn >= XST_INSN_XSAVE && !(*header(m, t, k == C_CET) & XST_MASK(comp_id[k])))
+		return TOKEN_INIT;
+	return *machine_byte(m, t, k);
+}
+
+uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k)
+{
+	return mdl_reg(&m->hw[c], comp_id[k]);
+}
+
+/* Seven of a CPU's bits are its state; all others follow from its policy and the machine. */
+#define STATE_SHIFT 9u
+#define STATE_BITS                                                                                 \
+	(XST_B_LIVE | XST_B_DIRTY | XST_B_INIT | XST_B_APART_LIVE | XST_B_READY | XST_B_TS |       \
+	 XST_B_SLOT)
+_Static_assert(STATE_BITS == 0x7fu << STATE_SHIFT, "the packed form wants them side by side");
+
+static int learn_bits(struct machine *m)
+{
+	unsigned i;
+	int err = XST_OK;
+
+	for (i = 0; i < m->cfg->policies && !err; i++) {
+		err = xst_cpu_set_policy(&m->cpu[0], &m->cfg->policy[i], XST_FORCE, NULL);
+		m->fixed_bits[i] = m->cpu[0].bits & ~STATE_BITS;
+		if (m->cfg->policy[i].preload_after >= m->most_rows)
+			m->most_rows = m->cfg->policy[i].preload_after + 1u;
+	}
+	return err;
+}
+
+static void set_components(struct machine *m)
+{
+	unsigned k;
+
+	for (k = 0; k < COMPS; k++) {
+		const uint64_t mask = XST_MASK(comp_id[k]);
+
+		if ((m->sys.mask | m->sys.apart | (m->sys.pkru ? XST_MASK_PKRU : 0)) & mask)
+			m->has |= 1u << k;
+		/* Other restores know no XINUSE. */
+		if ((m->cfg->comps >> k & 1u) && m->cfg->insn >= XST_INSN_XSAVE)
+			m->choices.about |= mask;
+	}
+}
+
+int machine_up(struct machine *m, const struct config *cfg)
+{
+	uint64_t xcr0 = 0, xss = 0;
+	unsigned c, t;
+	int err;
+
+	memset(m, 0, sizeof(*m));
+	the_machine = m;
+	m->cfg = cfg;
+	for (t = 0; t < COMPS; t++)
+		if (cfg->comps >> t & 1u)
+			xcr0 |= XST_MASK(comp_id[t]);
+	xcr0 |= XST_MASK_LEGACY;
+	if (xcr0 & XST_MASK_CET_U) {
+		xcr0 &= ~XST_MASK_CET_U;
+		xss = XST_MASK_CET_U;
+	}
+	mdl_caps_make(&m->caps, xcr0, xss, cfg->insn);
+	/* Components are bytes here. AVX is moved, so that bring-up's self-test of whole registers,
+	 * which wants it right behind the header, sees that it does not apply. */
+	m->caps.comp[XST_COMP_AVX].bytes = xcr0 & XST_MASK_AVX ? 1 : 0;
+	m->caps.comp[XST_COMP_AVX].offset = XST_EXT_OFFSET + 4;
+	m->caps.comp[XST_COMP_CET_U].bytes = xss ? 1 : 0;
+	for (c = 0; c < CPUS; c++) {
+		mdl_reset(&m->hw[c], &m->caps);
+		m->hw[c].choices = &m->choices;
+	}
+	mdl_current = &m->hw[0];
+	err = xst_system_init(&m->sys, XST_WANT_ALL_USER | xss);
+	m->sys.init_pkru = TOKEN_INIT;
+	for (c = 0; c < CPUS && !err; c++) {
+		m->cpu[c].world = &m->hw[c];
+		err = xst_cpu_init(&m->sys, &m->cpu[c], c);
+		if (!err && !c)
+			err = learn_bits(m);
+		if (!err)
+			err = xst_cpu_set_policy(&m->cpu[c], &cfg->policy[0], XST_FORCE, NULL);
+		m->cpu[c].n = (struct xst_counters){0};
+		m->in_place[c] = NONE;
+	}
+	for (t = 0; t < TASKS && !err; t++) {
+		err = xst_ctx_init(&m->sys, &m->task[t], m->area[t], sizeof(m->area[t]));
+		m->alive[t] = true;
+	}
+	set_components(m);
+	return err;
+}
+
+/* One word being filled or read, field by field in a fixed order. */
+struct bits {
+	uint64_t word;
+	unsigned at;
+};
+
+static inline void put(struct bits *b, unsigned width, uint64_t value)
+{
+	b->word |= value << b->at;
+	b->at += width;
+}
+
+static inline unsigned get(struct bits *b, unsigned width)
+{
+	const unsigned v = (unsigned)(b->word >> b->at & ((1ULL << width) - 1));
+
+	b->at += width;
+	return v;
+}
+
+/* What XRSTOR_INFO names, seen as: 0 nothing that is ever saved to, 1 + task, or 4 + task for the
+ * second image. */
+static unsigned pack_info(const struct machine *m, unsigned c)
+{
+	const uintptr_t area = m->hw[c].info.area;
+	unsigned t;
+
+	if (m->sys.insn == XST_INSN_XSAVE || m->sys.insn == XST_INSN_XSAVEC)
+		return 0; /* these never skip */
+	for (t = 0; t < TASKS; t++) {
+		if (area == (uintptr_t)m->area[t])
+			return 1 + t;
+		if (m->sys.apart && area == (uintptr_t)m->area[t] + m->sys.apart_offset)
+			return 4 + t;
+	}
+	return 0;
+}
+
+static unsigned comp_bits(uint64_t mask)
+{
+	return (unsigned)(mask & 7u) | (mask & XST_MASK_CET_U ? 8u : 0);
+}
+
+static uint64_t comp_mask(unsigned bits)
+{
+	return (bits & 7u) | (bits & 8u ? XST_MASK_CET_U : 0);
+}
+
+/* A number that does not depend on names, to put CPUs and tasks in order. */
+static uint64_t cpu_key(const struct machine *m, unsigned c)
+{
+	const struct xst_cpu *cpu = &m->cpu[c];
+
+	return (uint64_t)m->policy[c] << 60 | (uint64_t)m->mode[c] << 58 |
+	       (uint64_t)(cpu->cur != NULL) << 57 | (uint64_t)(cpu->owner != NULL) << 56 |
+	       (uint64_t)cpu->slot << 52 | (uint64_t)(cpu->bits & STATE_BITS) << 36 |
+	       (uint64_t)(cpu->cur == cpu->owner) << 35 |
+	       (uint64_t)comp_bits(m->hw[c].xinuse) << 28 |
+	       (uint64_t)(m->hw[c].regs.SSE[0] != 0) << 24 | (uint64_t)comp_bits(m->hw[c].xmodified);
+}
+
+static unsigned relation(uint8_t token, uint8_t want)
+{
+	return token == want ? (want ? 3u : 2u) : (token ? 1u : 0u);
+}
+
+static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
+{
+	const struct xst_ctx *ctx = &m->task[t];
+	uint64_t key = m->alive[t];
+	unsigned i, k;
+
+	for (i = 0; i < CPUS; i++) {
+		const unsigned c = cpus[i];
+
+		key = key << 1 | (m->cpu[c].cur == ctx);
+		key = key << 1 | (m->cpu[c].owner == ctx);
+		key = key << 1 | (m->in_place[c] == t);
+		key = key << 1 | (m->hw[c].info.area == (uintptr_t)m->area[t]);
+		key = key << 1 | (ctx->last_cpu == c);
+		key = key << 2 | relation(m->hw[c].regs.SSE[0], m->want[t][C_SSE]);
+		key = key << 1 | (m->hw[c].regs.PKRU[0] == m->want[t][C_PKRU]);
+	}
+	if (!m->alive[t])
+		return key << 40;
+	key = key << 4 | ctx->use_row;
+	key = key << 3 | ctx->blind;
+	key = key << 2 | m->blind_row[t];
+	key = key << 1 | (ctx->area != NULL);
+	for (k = 0; k < GUARDED; k++)
+		if (machine_has(m, k))
+			key = key << 2 | relation(*machine_byte(m, t, k), m->want[t][k]);
+	key = key << 3 | (m->area[t][XST_HEADER_OFFSET] & 7u);
+	key = key << 2 | relation((uint8_t)ctx->pkru, m->want[t][C_PKRU]);
+	return key;
+}
+
+static void order_tasks(struct machine *m, struct naming *names)
+{
+	uint64_t key[TASKS];
+	unsigned i, j;
+
+	for (i = 0; i < TASKS; i++) {
+		const uint64_t mine = task_key(m, i, names->cpu);
+
+		for (j = i; j > 0 && key[j - 1] < mine; j--) {
+			key[j] = key[j - 1];
+			names->task[j] = names->task[j - 1];
+		}
+		key[j] = mine;
+		names->task[j] = (uint8_t)i;
+	}
+}
+
+static unsigned saturate(unsigned value, unsigned most)
+{
+	return value < most ? value : most;
+}
+
+/* Everything a record needs to name things in the new order. */
+struct renaming {
+	uint8_t class[COMPS][16]; /* token -> number of the first task that expects it */
+	uint8_t task[NONE + 1], cpu[NONE + 1];
+};
+
+static void name_tokens(const struct machine *m, const struct naming *names, struct renaming *r)
+{
+	unsigned i, k;
+
+	memset(r->class, TOKEN_GARBAGE, sizeof(r->class));
+	for (k = 0; k < COMPS; k++) {
+		uint8_t n = 0;
+
+		r->class[k][TOKEN_INIT] = TOKEN_INIT;
+		for (i = 0; i < TASKS; i++) {
+			const uint8_t want = m->want[names->task[i]][k];
+
+			if (m->alive[names->task[i]] && r->class[k][want] == TOKEN_GARBAGE)
+				r->class[k][want] = ++n;
+		}
+	}
+	for (i = 0; i < TASKS; i++)
+		r->task[names->task[i]] = (uint8_t)i;
+	for (i = 0; i < CPUS; i++)
+		r->cpu[names->cpu[i]] = (uint8_t)i;
+	r->task[NONE] = r->cpu[NONE] = r->cpu[2] = NONE;
+}
+
+static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *r)
+{
+	const struct xst_ctx *ctx = &m->task[t];
+	const bool xsave = m->sys.insn >= XST_INSN_XSAVE;
+	struct bits b = {0, 0};
+	unsigned k;
+
+	put(&b, 1, m->alive[t]);
+	put(&b, 2, r->cpu[saturate(ctx->last_cpu, NONE)]);
+	if (!m->alive[t])
+		return b.word;
+	put(&b, 2, r->cpu[saturate(ctx->home, NONE)]);
+	put(&b, 3, saturate(ctx->use_row, m->most_rows));
+	put(&b, 2, ctx->blind);
+	put(&b, 2, m->blind_row[t]);
+	put(&b, 1, ctx->area != NULL);
+	put(&b, 4, r->class[C_PKRU][ctx->pkru & 15u]);
+	for (k = 0; k < COMPS; k++)
+		put(&b, 4, r->class[k][m->want[t][k]]);
+	if (!ctx->area)
+		return b.word;
+	for (k = 0; k < GUARDED; k++)
+		put(&b, 4, machine_has(m, k) ? r->class[k][*machine_byte(m, t, k)] : 0u);
+	if (!xsave)
+		return b.word;
+	put(&b, 3, header(m, t, false)[0] & 7u);
+	put(&b, 1, header(m, t, false)[2] & 1u);
+	put(&b, 3, header(m, t, false)[1] & 7u);
+	put(&b, 4, m->sys.apart ? r->class[C_CET][*machine_byte(m, t, C_CET)] : 0u);
+	put(&b, 1, m->sys.apart && (header(m, t, true)[0] & XST_MASK_CET_U));
+	return b.word;
+}
+
+static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r)
+{
+	const struct xst_cpu *cpu = &m->cpu[c];
+	const struct mdl_cpu *hw = &m->hw[c];
+	const bool offline = m->mode[c] == OFFLINE;
+	const uint64_t mask = m->sys.mask | m->sys.apart;
+	const unsigned info = pack_info(m, c);
+	struct bits b = {0, 0};
+	unsigned k;
+
+	if ((cpu->bits & ~STATE_BITS) != m->fixed_bits[m->policy[c]])
+		abort(); /* the engine keeps something that is not packed */
+	put(&b, 4, m->policy[c]);
+	put(&b, 2, m->mode[c]);
+	put(&b, 2, r->task[machine_task(m, cpu->cur)]);
+	put(&b, 7, (cpu->bits & STATE_BITS) >> STATE_SHIFT);
+	put(&b, 3, cpu->slot);
+	if (offline)
+		return b.word;
+	put(&b, 2, r->task[machine_task(m, cpu->owner)]);
+	put(&b, 2, r->task[m->in_place[c]]);
+	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
+	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
+	for (k = 0; k < COMPS; k++)
+		put(&b, 4, machine_has(m, k) ? r->class[k][*machine_reg(m, c, k)] : 0u);
+	if (m->sys.insn < XST_INSN_XSAVE)
+		return b.word;
+	put(&b, 4, comp_bits(hw->xinuse & mask));
+	put(&b, 3, info ? (info < 4 ? 1u : 4u) + r->task[(info - 1) % 3] : 0);
+	put(&b, 4, info ? comp_bits(hw->xmodified & mask) : 0);
+	return b.word;
+}
+
+void machine_pack(const struct machine *m, struct state *s, struct naming *names)
+{
+	struct machine *w = (struct machine *)(uintptr_t)m; /* for the accessors; nothing is written */
+	struct renaming r;
+	unsigned i;
+
+	names->cpu[0] = cpu_key(m, 0) < cpu_key(m, 1);
+	names->cpu[1] = !names->cpu[0];
+	order_tasks(w, names);
+	name_tokens(m, names, &r);
+	for (i = 0; i < TASKS; i++)
+		s->task[i] = pack_task(w, names->task[i], &r);
+	for (i = 0; i < CPUS; i++)
+		s->cpu[i] = pack_cpu(w, names->cpu[i], &r);
+}
+
+static void unpack_task(struct machine *m, uint64_t word, unsigned t)
+{
+	struct xst_ctx *ctx = &m->task[t];
+	struct bits b = {word, 0};
+	unsigned v, k;
+
+	m->alive[t] = get(&b, 1);
+	v = get(&b, 2);
+	ctx->last_cpu = v == NONE ? XST_NO_CPU : v;
+	ctx->fault = 0;
+	ctx->area = m->area[t];
+	if (!m->alive[t]) {
+		/* Memory that somebody may use for something else. */
+		for (k = 0; k < COMPS; k++)
+			m->want[t][k] = TOKEN_INIT;
+		for (k = 0; k < GUARDED; k++)
+			*machine_byte(m, t, k) = TOKEN_GARBAGE;
+		ctx->home = XST_NO_CPU;
+		return;
+	}
+	v = get(&b, 2);
+	ctx->home = v == NONE ? XST_NO_CPU : v;
+	ctx->use_row = (uint8_t)get(&b, 3);
+	ctx->blind = (uint8_t)get(&b, 2);
+	m->blind_row[t] = (uint8_t)get(&b, 2);
+	if (!get(&b, 1)) {
+		ctx->area = NULL;
+		ctx->home = XST_NO_AREA;
+	}
+	ctx->pkru = get(&b, 4);
+	for (k = 0; k < COMPS; k++)
+		m->want[t][k] = (uint8_t)get(&b, 4);
+	if (!ctx->area)
+		return;
+	for (k = 0; k < GUARDED; k++) {
+		v = get(&b, 4);
+		if (machine_has(m, k))
+			*machine_byte(m, t, k) = (uint8_t)v;
+	}
+	if (m->sys.insn < XST_INSN_XSAVE)
+		return;
+	header(m, t, false)[0] = get(&b, 3);
+	header(m, t, false)[2] = get(&b, 1);
+	v = get(&b, 3);
+	header(m, t, false)[1] = m->sys.insn >= XST_INSN_XSAVEC ? XST_XCOMP_COMPACT | v : 0;
+	if (!m->sys.apart)
+		return;
+	*machine_byte(m, t, C_CET) = (uint8_t)get(&b, 4);
+	header(m, t, true)[0] = get(&b, 1) ? XST_MASK_CET_U : 0;
+	header(m, t, true)[1] = XST_XCOMP_COMPACT | m->sys.apart;
+}
+
+static struct xst_ctx *task_of(struct machine *m, unsigned t)
+{
+	return t == NONE ? NULL : &m->task[t];
+}
+
+void machine_sleep(struct machine *m, unsigned c)
+{
+	struct mdl_cpu *hw = &m->hw[c];
+	unsigned k;
+
+	for (k = 0; k < COMPS; k++)
+		*machine_reg(m, c, k) = TOKEN_GARBAGE;
+	hw->xinuse = 0;
+	hw->xmodified = ~0ULL;
+	hw->info.area = 0;
+	m->cpu[c].owner = NULL;
+	m->in_place[c] = NONE;
+}
+
+static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+	struct mdl_cpu *hw = &m->hw[c];
+	struct bits b = {word, 0};
+	unsigned v, k;
+
+	m->policy[c] = (uint8_t)get(&b, 4);
+	cpu->policy = m->cfg->policy[m->policy[c]];
+	m->mode[c] = (uint8_t)get(&b, 2);
+	cpu->cur = task_of(m, get(&b, 2));
+	cpu->bits = m->fixed_bits[m->policy[c]] | get(&b, 7) << STATE_SHIFT;
+	cpu->slot = (uint8_t)get(&b, 3);
+	cpu->n = (struct xst_counters){0};
+	hw->surprise = 0;
+	if (m->mode[c] == OFFLINE) {
+		machine_sleep(m, c);
+		return;
+	}
+	cpu->owner = task_of(m, get(&b, 2));
+	m->in_place[c] = (uint8_t)get(&b, 2);
+	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
+	cpu->pkru = get(&b, 4);
+	for (k = 0; k < COMPS; k++) {
+		v = get(&b, 4);
+		if (machine_has(m, k))
+			*machine_reg(m, c, k) = (uint8_t)v;
+	}
+	if (m->sys.insn < XST_INSN_XSAVE)
+		return;
+	hw->xinuse = comp_mask(get(&b, 4)) | XST_MASK_PKRU;
+	v = get(&b, 3);
+	hw->xmodified = v ? comp_mask(get(&b, 4)) : ~0ULL;
+	hw->info.area = !v ? 0
+			   : (uintptr_t)m->area[(v - 1) % 3] + (v < 4 ? 0 : m->sys.apart_offset);
+	if (m->sys.insn >= XST_INSN_XSAVEC)
+		hw->info.xcomp_bv = XST_XCOMP_COMPACT | (v < 4 ? m->sys.mask : m->sys.apart);
+	else
+		hw->info.xcomp_bv = 0;
+}
+
+void machine_unpack(struct machine *m, const struct state *s)
+{
+	unsigned i;
+
+	for (i = 0; i < TASKS; i++)
+		unpack_task(m, s->task[i], i);
+	for (i = 0; i < CPUS; i++)
+		unpack_cpu(m, s->cpu[i], i);
+	m->broken = CHECK_NONE;
+	m->tainted = false;
+	m->choices.asked = 0;
+}

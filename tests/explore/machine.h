@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the explorer explores: the real engine on two software CPUs with three tasks, what every
+ * register ought to hold, and the machine's state as a few bytes.
+ *
+ * A register component holds a token: 0 is the initial value, every write makes a new one. The engine
+ * can only copy values, so all that matters about a token is whose expected value it equals. That is
+ * what a packed state keeps, after tasks and CPUs have been put in an order that does not depend on
+ * their names.
+ */
+#ifndef EXPLORE_MACHINE_H
+#define EXPLORE_MACHINE_H
+
+#include <xst/bringup.h>
+
+#include "port_explore.h"
+#include "world_model.h"
+
+#define CPUS  2u
+#define TASKS 3u
+#define NONE  3u /* no task, no CPU */
+
+/* The components that are looked at, in this order everywhere. The first GUARDED of them are in the
+ * switch mask. */
+enum { C_X87, C_SSE, C_AVX, C_CET, C_PKRU, COMPS };
+#define GUARDED 3u
+
+#define TOKEN_INIT    0u
+#define TOKEN_NEW     14u /* written by the event that is being run */
+#define TOKEN_GARBAGE 15u /* nobody's expected value */
+
+/* What may be violated. The names are what reports and tests say. */
+#define CHECKS(CHECK)                                                                              \
+	CHECK(I1, "a task sees exactly its own values: nobody else's, none lost")                  \
+	CHECK(I2, "not leaky: in user mode what is behind TS is the task's or INIT")                  \
+	CHECK(I3, "the counters' identities")                                                      \
+	CHECK(WORLD, "the engine makes no instruction fault")                                      \
+	CHECK(P_KEEP, "keep: registers that are in place are not loaded")                          \
+	CHECK(P_DEFERRED, "deferred: nothing is loaded for a task that stays in the kernel")       \
+	CHECK(P_PRELOAD, "preloading stops after so many blind slots")                             \
+	CHECK(P_TRAP, "a trap that TS caused is answered; without first use there is none")
+
+enum check {
+	CHECK_NONE,
+#define CHECK_ENUM(name, text) CHECK_##name,
+	CHECKS(CHECK_ENUM)
+#undef CHECK_ENUM
+	CHECK_COUNT
+};
+
+enum mode { KERNEL, USER, OFFLINE };
+
+#define MAX_POLICIES 12u
+
+/* What is explored: fixed for a run. */
+struct config {
+	struct xst_policy policy[MAX_POLICIES];
+	unsigned policies;
+	enum xst_insn insn;
+	uint32_t comps;      /* bit per component that tasks touch */
+	bool knob;           /* policies change */
+	bool empty;          /* tasks that get their area at first use */
+	bool spoil;          /* images that a restore refuses */
+	uint32_t disabled;   /* bit per check that is not made */
+};
+
+struct machine {
+	const struct config *cfg;
+	uint32_t has;                          /* bit per component that is enabled */
+	uint32_t fixed_bits[MAX_POLICIES];     /* of xst_cpu.bits, by policy */
+	unsigned most_rows;                    /* a use_row beyond it changes nothing */
+	struct xst_caps caps;
+	struct xst_system sys;
+	struct mdl_cpu hw[CPUS];
+	struct xst_cpu cpu[CPUS];
+	struct xst_ctx task[TASKS];
+	uint8_t area[TASKS][2048] __attribute__((aligned(64)));
+
+	/* What ought to be. */
+	uint8_t want[TASKS][COMPS];
+	bool alive[TASKS];
+	uint8_t mode[CPUS];
+	uint8_t policy[CPUS];    /* index into cfg->policy */
+	uint8_t in_place[CPUS];  /* the task of which these registers are a valid copy, or NONE */
+	uint8_t blind_row[TASKS]; /* slots in a row that were begun with registers loaded unasked */
+
+	struct mdl_choices choices;
+	enum check broken;       /* found while an event ran */
+	const char *how;
+	bool tainted;            /* a check that is not made would have failed: go no further */
+};
+
+/* One word for each task and each CPU. */
+struct state {
+	uint64_t task[TASKS], cpu[CPUS];
+};
+
+/* How names changed when a state was packed: new name -> old name. */
+struct naming {
+	uint8_t task[TASKS], cpu[CPUS];
+};
+
+/* Bring the machine up; returns an error of the library. All tasks are fresh, none runs. */
+int machine_up(struct machine *m, const struct config *cfg);
+void machine_pack(const struct machine *m, struct state *s, struct naming *names);
+void machine_unpack(struct machine *m, const struct state *s);
+
+/* CPU @c is off: nothing of its registers counts any more. */
+void machine_sleep(struct machine *m, unsigned c);
+
+/* Where component @k of task @t lies in memory, and whether the image says INIT. */
+uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k);
+uint8_t machine_image(struct machine *m, unsigned t, unsigned k);
+/* Its register on CPU @c. */
+uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k);
+static inline bool machine_has(const struct machine *m, unsigned k)
+{
+	return m->has >> k & 1u;
+}
+unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx);
+
+extern const uint8_t comp_id[COMPS];
+extern const char *const comp_name[COMPS];
+
+#endif

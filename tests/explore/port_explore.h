@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The engine's port in the explorer: the model's, and a broken twin chosen at run time. */
+#ifndef PORT_EXPLORE_H
+#define PORT_EXPLORE_H
+
+#include "port_model.h"
+
+/* TWIN(name, check that is meant to catch it, why it is wrong) */
+#define TWINS(TWIN)                                                                                \
+	TWIN(SKIP_SAVE, I1, "the save at switch-out is left out")                                  \
+	TWIN(SKIP_RESTORE, I1, "the load is left out")                                             \
+	TWIN(STALE_OWNER, I1, "registers count as the task's although it ran elsewhere since")     \
+	TWIN(NO_TS, I1, "CR0.TS is not set for a task whose registers are not in place")           \
+	TWIN(NO_PKRU, I1, "PKRU is not switched")                                                  \
+	TWIN(NO_FETCH, I1, "registers left on another CPU are not fetched")                        \
+	TWIN(REUSED_ADDRESS, I1, "a new task at a dead one's address inherits its registers")      \
+	TWIN(EDIT_KEPT, I1, "an edit of the image does not make the registers stale")              \
+	TWIN(APART_SKIPPED, I1, "what CR0.TS does not guard is left to first use")                 \
+	TWIN(WIPE_BEFORE_SAVE, I1, "modified optimisation: the area is edited before the save")    \
+	TWIN(OTHER_MASK, I1, "a second save with another mask moves the components")               \
+	TWIN(EMPTY_LEAKS, I2, "another's registers stay behind TS of a task without an area")      \
+	TWIN(MISCOUNT, I3, "a skipped load is not counted")                                        \
+	TWIN(KEEP_FORGETS, P_KEEP, "registers that are in place are loaded again")                 \
+	TWIN(DEFERRED_LOADS, P_DEFERRED, "the load is not put off to the return to user mode")     \
+	TWIN(BLIND_FOREVER, P_PRELOAD, "preloading never stops")
+
+enum explore_twin {
+	EXPLORE_TWIN_NONE,
+#define TWIN_ENUM(name, check, text) EXPLORE_TWIN_##name,
+	TWINS(TWIN_ENUM)
+#undef TWIN_ENUM
+	EXPLORE_TWIN_COUNT
+};
+
+extern enum explore_twin explore_twin;
+
+#define XST_TWIN(name) (explore_twin == EXPLORE_TWIN_##name)
+
+#endif
