@@ -404,10 +404,9 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	if (XST_TWIN(EDIT_KEPT))
-		return;
-	ctx->last_cpu = XST_NO_CPU;
-	if (cpu->owner == ctx) {
+	if (!XST_TWIN(EDIT_KEPT))
+		ctx->last_cpu = XST_NO_CPU;
+	if (cpu->owner == ctx && !XST_TWIN(EDIT_KEPT)) {
 		cpu->owner = NULL;
 		cpu->bits &= ~XST_B_DIRTY;
 	}

@@ -82,7 +82,7 @@ static int learn_bits(struct machine *m)
 	for (i = 0; i < m->cfg->policies && !err; i++) {
 		err = xst_cpu_set_policy(&m->cpu[0], &m->cfg->policy[i], XST_FORCE, NULL);
 		m->fixed_bits[i] = m->cpu[0].bits & ~STATE_BITS;
-		if (m->cfg->policy[i].preload_after >= m->most_rows)
+		if (m->cfg->policy[i].preload_after && m->cfg->policy[i].preload_after >= m->most_rows)
 			m->most_rows = m->cfg->policy[i].preload_after + 1u;
 	}
 	return err;
