@@ -29,6 +29,8 @@ struct args args = {
 
 const struct xst_policy *policies[MAX_POLICIES];
 unsigned policy_count;
+static struct xst_policy policy_store[MAX_POLICIES];
+static char policy_text[COMMAND_BYTES + 1]; /* their names */
 
 static char text[COMMAND_BYTES + 1];
 
@@ -134,28 +136,26 @@ void args_parse(void)
 		panic("argument tick: %u is less than 1000", args.tick);
 }
 
-/* args.policy stays whole for the report, so names are copied out one by one. */
+/* args.policy stays whole for the report; what the policies call themselves is a copy. */
 void args_policies(void)
 {
-	const char *at = args.policy;
+	const char *list = args.policy;
+	char *to = policy_text;
 
-	while (*at) {
-		char name[32];
-		unsigned n = 0;
+	while (list) {
+		struct xst_diag diag = {0};
+		const char *name = to, *at = list;
+		size_t length;
 
-		for (; *at && *at != ','; at++) {
-			if (n + 1 < sizeof(name))
-				name[n++] = *at;
-		}
-		if (*at)
-			at++;
-		name[n] = '\0';
+		list = xst_policy_item(list, &length);
+		while (length--)
+			*to++ = *at++;
+		*to++ = '\0';
 		if (policy_count == MAX_POLICIES)
 			panic("more than %u policies", MAX_POLICIES);
-		policies[policy_count] = xst_policy_by_name(name);
-		if (!policies[policy_count++])
-			panic("unknown policy '%s'", name);
+		if (xst_policy_parse(name, &policy_store[policy_count], &diag))
+			panic("policy '%s': %s", name, diag.rule);
+		policies[policy_count] = &policy_store[policy_count];
+		policy_count++;
 	}
-	if (!policy_count)
-		panic("argument policy: the list is empty");
 }

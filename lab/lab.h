@@ -47,7 +47,7 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 /* ---- args.c: the command line that the runner patched into the image ---- */
 struct args {
 	const char *experiment;
-	const char *policy; /* a list, comma separated */
+	const char *policy; /* a list, as xst_policy_item() reads it */
 	uint32_t cpus;
 	uint32_t tick;     /* timer period: LAPIC counts */
 	uint32_t watchdog; /* millions of TSC ticks without progress before it is a hang */
@@ -60,7 +60,7 @@ struct args {
 extern struct args args;
 void args_parse(void);
 
-#define MAX_POLICIES 8
+#define MAX_POLICIES 16
 
 extern const struct xst_policy *policies[MAX_POLICIES];
 extern unsigned policy_count;

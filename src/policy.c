@@ -53,6 +53,41 @@ const struct xst_policy *xst_policy_by_name(const char *name)
 	return NULL;
 }
 
+/* Is the word of @length characters at @text the name of a policy? */
+static bool is_name(const char *text, size_t length)
+{
+	unsigned i;
+	size_t n;
+
+	for (i = 0; i < XST_POLICY_COUNT; i++) {
+		for (n = 0; n < length && named[i].name[n] == text[n]; n++)
+			;
+		if (n == length && !named[i].name[n])
+			return true;
+	}
+	return false;
+}
+
+static size_t word_length(const char *text)
+{
+	size_t n;
+
+	for (n = 0; text[n] && text[n] != ',' && text[n] != ';'; n++)
+		;
+	return n;
+}
+
+const char *xst_policy_item(const char *list, size_t *length)
+{
+	size_t at = word_length(list);
+
+	if (!is_name(list, at))
+		while (list[at] == ',' && !is_name(list + at + 1, word_length(list + at + 1)))
+			at += 1 + word_length(list + at + 1);
+	*length = at;
+	return list[at] ? list + at + 1 : NULL;
+}
+
 int xst_policy_check(const struct xst_policy *p, struct xst_diag *diag)
 {
 	if ((unsigned)p->save > XST_SAVE_DISPLACED || (unsigned)p->load > XST_LOAD_FIRST_USE)

@@ -18,9 +18,9 @@
 #define SEED_DEFAULT 0x7857a7e
 #define CPUS_MAX     4
 #define LIST_MAX     32
+#define POLICY_MAX   64 /* characters of one */
 
-/* The policies that kernels have lived with, on one CPU of each kind the lab knows. */
-#define POLICIES_DEFAULT "eager,eager-keep,lazy,lazy-preload,lazy-keep,deferred"
+/* Every policy that has a name, on one CPU of each kind the lab knows. */
 #define MACHINES_DEFAULT "qemu:max,bochs:tigerlake,bochs:ryzen"
 
 enum {
@@ -29,7 +29,7 @@ enum {
 };
 
 static const struct opt run_options[] = {
-	{ O_POLICY, 0, "policy", "LIST", "policies by name, comma separated;\ndefault: eager to deferred, as listed" },
+	{ O_POLICY, 0, "policy", "LIST", "policies by name or fields (load=use,keep,\npreload=5), comma separated, ; between two of\nfields; default: all that have a name" },
 	{ O_MACHINE, 0, "machine", "LIST",
 	  "qemu:MODEL, bochs:MODEL, kvm:host;\ndefault: qemu:max,bochs:tigerlake,bochs:ryzen" },
 	{ O_CPUS, 0, "cpus", "N", "CPUs of the machine; default: what the experiment is for" },
@@ -80,7 +80,7 @@ static const struct opt_usage lab_usage = {
 struct request {
 	const struct lab_experiment *experiments[LIST_MAX];
 	size_t experiment_count;
-	const char *policies[LIST_MAX];
+	char policies[LIST_MAX][POLICY_MAX];
 	size_t policy_count;
 	struct lab_machine machines[LIST_MAX];
 	size_t machine_count;
@@ -110,22 +110,36 @@ static int add_experiment(struct request *q, const char *name)
 
 static int add_policies(struct request *q, const char *list, struct opt_parser *p)
 {
-	char name[64];
+	size_t length;
 
-	while (opt_item(&list, name, sizeof(name))) {
-		const struct xst_policy *policy = xst_policy_by_name(name);
+	for (const char *at = list; at; ) {
+		struct xst_diag diag = { 0 };
+		struct xst_policy policy;
+		const char *text = at;
+		char *kept;
 
-		if (!policy)
-			return ui_error(run_usage.cmd, UI_USAGE,
-					"no policy '%s'; 'xstate lab list' shows them", name);
+		at = xst_policy_item(at, &length);
+		if (!length) {
+			opt_bad(p, "names separated by commas");
+			return p->status;
+		}
 		if (q->policy_count == LIST_MAX)
 			return ui_error(run_usage.cmd, UI_USAGE, "too many policies");
-		q->policies[q->policy_count++] = policy->name;
+		kept = q->policies[q->policy_count];
+		if (length >= POLICY_MAX)
+			return ui_error(run_usage.cmd, UI_USAGE, "a policy of %zu characters",
+					length);
+		memcpy(kept, text, length);
+		kept[length] = '\0';
+		if (xst_policy_parse(kept, &policy, &diag))
+			return ui_error(run_usage.cmd, UI_USAGE,
+					strchr(kept, '=') || strchr(kept, ',') ?
+						"policy '%s': %s" :
+						"no policy '%s'; 'xstate lab list' shows them",
+					kept, diag.rule);
+		q->policy_count++;
 	}
-	if (!list)
-		return UI_OK;
-	opt_bad(p, "names separated by commas");
-	return p->status;
+	return UI_OK;
 }
 
 static int add_machines(struct request *q, const char *list, struct opt_parser *p)
@@ -234,14 +248,15 @@ static int read_command(struct request *q, int argc, char **argv)
 static int add_defaults(struct request *q)
 {
 	struct opt_parser none = { .usage = &run_usage };
+	bool given = q->policy_count > 0;
 	int status = UI_OK;
 
 	if (!q->experiment_count)
 		for (const struct lab_experiment *e = lab_experiments; e->name; e++)
 			if (e->standard)
 				q->experiments[q->experiment_count++] = e;
-	if (!q->policy_count)
-		status = add_policies(q, POLICIES_DEFAULT, &none);
+	for (unsigned i = 0; !given && status == UI_OK && i < XST_POLICY_COUNT; i++)
+		status = add_policies(q, xst_policy_at(i)->name, &none);
 	if (status == UI_OK && !q->machine_count)
 		status = add_machines(q, MACHINES_DEFAULT, &none);
 	return status;
@@ -265,11 +280,9 @@ static bool make_jobs(struct request *q)
 				job->experiment = q->experiments[e];
 				job->machine = &q->machines[m];
 				job->cpus = q->cpus ? q->cpus : job->experiment->cpus;
-				if (join)
-					strncat(job->policy, ",",
-						sizeof(job->policy) - strlen(job->policy) - 1);
-				strncat(job->policy, q->policies[p],
-					sizeof(job->policy) - strlen(job->policy) - 1);
+				snprintf(job->policy + strlen(job->policy),
+					 sizeof(job->policy) - strlen(job->policy), "%s%s",
+					 join ? ";" : "", q->policies[p]);
 			}
 		}
 	}

@@ -78,6 +78,17 @@ const struct xst_policy *xst_policy_by_name(const char *name);
 int xst_policy_parse(const char *text, struct xst_policy *policy, struct xst_diag *diag);
 
 /**
+ * xst_policy_item() - the first policy of a list, for xst_policy_parse().
+ * @list:   policies separated by commas, names or fields. Fields beside each other are one policy:
+ *          "eager,load=use,keep,lazy" are three. Where two composed ones meet, a semicolon parts them.
+ * @length: out; how many characters of @list are the first policy.
+ *
+ * Context: any ring; never faults.
+ * Return:  where the rest of the list begins; NULL when this was the last.
+ */
+const char *xst_policy_item(const char *list, size_t *length);
+
+/**
  * xst_policy_check() - do the fields of a policy make sense together?
  *
  * Context: any ring; never faults.

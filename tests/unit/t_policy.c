@@ -110,9 +110,44 @@ static void impossible_points(void **state)
 	assert_int_equal(xst_policy_check(&p, NULL), XST_ERR_INVALID);
 }
 
+static void lists(void **state)
+{
+	static const struct {
+		const char *list, *items[5];
+	} cases[] = {
+		{"eager", {"eager"}},
+		{"eager,lazy", {"eager", "lazy"}},
+		{"load=use,keep,preload=5", {"load=use,keep,preload=5"}},
+		{"eager,load=use,keep,lazy", {"eager", "load=use,keep", "lazy"}},
+		{"keep;load=use;auto,keep", {"keep", "load=use", "auto", "keep"}},
+		{"keep,skip-init;keep", {"keep,skip-init", "keep"}},
+		{"eagerly,eager", {"eagerly", "eager"}},
+		{"eager,", {"eager", ""}},
+		{"", {""}},
+	};
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *at = cases[i].list;
+
+		for (k = 0; at; k++) {
+			const char *item = at;
+			size_t length;
+
+			at = xst_policy_item(at, &length);
+			assert_non_null(cases[i].items[k]);
+			assert_int_equal(length, strlen(cases[i].items[k]));
+			assert_memory_equal(item, cases[i].items[k], length);
+		}
+		assert_null(cases[i].items[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists),
 		cmocka_unit_test(names),
 		cmocka_unit_test(leaky_is_first_use),
 		cmocka_unit_test(fields),

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <xst/policy.h>
+
 #include "lab/words.h"
 #include "ui/json.h"
 #include "ui/table.h"
@@ -79,9 +81,10 @@ static void row(struct table *t, const struct lab_job *job)
 	static const char *const rates[] = { "saves", "loads", "loads_skipped_owner", "traps" };
 	const struct lab_result *r = &job->result;
 	uint64_t corruptions;
+	size_t length;
 	double cost;
 
-	if (strchr(job->policy, ','))
+	if (xst_policy_item(job->policy, &length))
 		table_cell(t, "in turn");
 	else
 		table_cell(t, "%s", job->policy);
@@ -246,6 +249,7 @@ void lab_print_failures(FILE *out, const struct lab_plan *plan, const char *rom)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct lab_job *job = &plan->jobs[i];
+		const char *quote = strchr(job->policy, ';') ? "'" : ""; /* for a shell */
 
 		if (job->result.status != LAB_FAILED)
 			continue;
@@ -254,8 +258,9 @@ void lab_print_failures(FILE *out, const struct lab_plan *plan, const char *rom)
 			job->machine->name, job->result.reason);
 		if (*job->kept)
 			fprintf(out, "  its output: %s/output\n", job->kept);
-		fprintf(out, "  to repeat: xstate lab run %s --policy %s --machine %s --cpus %u",
-			job->experiment->name, job->policy, job->machine->name, job->cpus);
+		fprintf(out, "  to repeat: xstate lab run %s --policy %s%s%s --machine %s --cpus %u",
+			job->experiment->name, quote, job->policy, quote, job->machine->name,
+			job->cpus);
 		fprintf(out, " --seed 0x%" PRIx64, plan->seed);
 		if (plan->loops)
 			fprintf(out, " --loops %" PRIu64, plan->loops);

@@ -146,7 +146,7 @@ static void note_command(const struct slot *s, char *const argv[], const char *a
 static bool start(const struct lab_plan *plan, struct slot *s, struct lab_job *job,
 		  const char *top, size_t number)
 {
-	char rom[PATH_MAX + 16], path[PATH_MAX + 16], args[1024], text[4 * PATH_MAX];
+	char rom[PATH_MAX + 16], path[PATH_MAX + 16], args[1200], text[4 * PATH_MAX];
 	char *argv[LAB_ARGV_MAX];
 	struct lab_start how;
 

@@ -20,7 +20,7 @@
 struct lab_job {
 	const struct lab_experiment *experiment;
 	const struct lab_machine *machine;
-	char policy[160];
+	char policy[768]; /* several, with `;` between, where one run goes through them */
 	unsigned cpus;
 	struct lab_result result;
 	char kept[PATH_MAX]; /* folder with everything the run left, when it failed */

@@ -81,9 +81,10 @@ static void say_cost(struct text *t, const struct work *w)
 /* Why @best needs less than @worst; from what was counted, not from what is expected. */
 static void say_why(struct text *t, const struct work *best, const struct work *worst)
 {
-	const struct xst_policy *p = xst_policy_by_name(best->job->policy);
+	struct xst_policy p = { 0 };
 	const char *sep = " Why: ";
 
+	xst_policy_parse(best->job->policy, &p, NULL);
 	if (best->skipped > SAME) {
 		say(t,
 		    "%sin %.0f of 1000 switches the registers still held the task's own values "
@@ -93,7 +94,7 @@ static void say_why(struct text *t, const struct work *best, const struct work *
 	}
 	if (best->loads + best->skipped < worst->loads + worst->skipped - SAME) {
 		say(t, "%sa task that does not %s never has them loaded", sep,
-		    p && p->load == XST_LOAD_FIRST_USE ? "touch the registers" :
+		    p.load == XST_LOAD_FIRST_USE ? "touch the registers" :
 							 "return to user mode");
 		sep = "; ";
 	}
