@@ -53,7 +53,7 @@ enum { OPT_TIME = 1, OPT_CLAIM, OPT_SEED, OPT_CPU, OPT_LIST, OPT_CONTROLS, OPT_O
 
 static const struct opt insn_options[] = {
 	{OPT_TIME, 't', "time", "DURATION",
-	 "how long to measure: 30s, 5min (default 60s; 45s with\n"
+	 "how long to measure: 30s, 5m (default 60s; 45s with\n"
 	 "--claim alone)"},
 	{OPT_CLAIM, 0, "claim", "SIZE",
 	 "is a difference of this size, 0.2% or 0.002, resolvable now?\nexit 1 and the reason when "

@@ -188,6 +188,7 @@ static void sizes_and_durations(void **state)
 		{ "1.5s", opt_ms, true, 1500 },
 		{ "500ms", opt_ms, true, 500 },
 		{ "2min", opt_ms, true, 120000 },
+		{ "5m", opt_ms, true, 300000 },
 		{ "1h", opt_ms, true, 3600000 },
 		{ "1d", opt_ms, false, 0 },
 		{ "-3", opt_ms, false, 0 },

@@ -83,7 +83,7 @@ bool opt_get_ms(struct opt_parser *p, uint64_t min, uint64_t max, uint64_t *v);
 /**
  * opt_u64() - a whole number, decimal or 0x hexadecimal, and nothing else.
  * opt_bytes() - a size: a number with an optional k, M, G or KiB, MiB, GiB (all powers of 1024).
- * opt_ms() - a duration in ms, s (also without a unit), min or h; decimals allowed.
+ * opt_ms() - a duration in ms, s (also without a unit), m or min, or h; decimals allowed.
  * opt_f64() - a finite decimal number; a trailing % divides by 100.
  *
  * Return: true and *@v, or false with *@v untouched.

@@ -77,7 +77,8 @@ bool opt_ms(const char *s, uint64_t *v)
 	static const struct {
 		const char *unit;
 		double ms;
-	} units[] = { { "", 1e3 }, { "ms", 1 }, { "s", 1e3 }, { "min", 6e4 }, { "h", 3.6e6 } };
+	} units[] = { { "", 1e3 },  { "ms", 1 },    { "s", 1e3 },
+		      { "m", 6e4 }, { "min", 6e4 }, { "h", 3.6e6 } };
 	double n;
 	char *end;
 
