@@ -34,4 +34,13 @@ fi
 if [ -t 1 ]; then
     exec ninja -C "$folder" "$@"
 fi
-exec ninja --quiet -C "$folder" "$@"
+log=$(mktemp) || exit 1
+ninja -C "$folder" "$@" >"$log" 2>&1
+status=$?
+if [ $status -ne 0 ]; then
+    cat "$log"
+else
+    grep -A 5 'warning:' "$log"
+fi
+rm -f "$log"
+exit $status
