@@ -49,7 +49,8 @@ mirrors() {
                 if (!seen[$2]++) print $2 }'
 }
 
-# apt with nothing of the system's state.
+# apt with nothing of the system's state. A frozen mirror or a wrong clock may make the lists
+# look expired; signatures are checked all the same, and so is the version that comes.
 private_apt() {
     apt-get -q \
         -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
@@ -58,6 +59,7 @@ private_apt() {
         -o Dir::Cache="$work/cache" -o Dir::Log="$work/log" \
         -o Debug::NoLocking=1 -o APT::Sandbox::User= -o APT::Default-Release= \
         -o APT::Update::Post-Invoke= -o DPkg::Pre-Install-Pkgs= -o DPkg::Post-Invoke= \
+        -o Acquire::Check-Valid-Until=false -o Acquire::Check-Date=false \
         -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 \
         "$@" >>"$work/apt.log" 2>&1
 }

@@ -258,6 +258,17 @@ static void finish(const struct lab_plan *plan, struct slot *s, const char *endi
 	s->job = NULL;
 }
 
+/*
+ * Blanks before a line are not the lab's: without pseudo-terminals (/dev/pts) Bochs draws
+ * its empty screen into the same output.
+ */
+static void add_to_line(struct slot *s, char c)
+{
+	if (c == '\r' || (!s->used && (unsigned char)c <= ' ') || s->used + 1 == sizeof(s->line))
+		return;
+	s->line[s->used++] = c ? c : '?';
+}
+
 /* Take in what is there; true when the run is over. */
 static bool listen_to(const struct lab_plan *plan, struct slot *s)
 {
@@ -270,8 +281,7 @@ static bool listen_to(const struct lab_plan *plan, struct slot *s)
 		s->bytes += (uint64_t)n;
 		for (ssize_t i = 0; i < n; i++) {
 			if (chunk[i] != '\n') {
-				if (s->used + 1 < sizeof(s->line) && chunk[i] != '\r')
-					s->line[s->used++] = chunk[i] ? chunk[i] : '?';
+				add_to_line(s, chunk[i]);
 				continue;
 			}
 			s->line[s->used] = '\0';
