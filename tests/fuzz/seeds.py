@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small valid inputs to start fuzzing from: seeds.py FOLDER makes FOLDER/image, core, ..."""
+import json
 import pathlib
+import re
 import struct
 import sys
 
@@ -94,3 +96,29 @@ put("sigframe", "narrow", bytes(112) + bytes(frame[:468]) + struct.pack("<I", 94
     bytes(frame[472:]))
 put("criu", "avx", criu(7))
 put("criu", "avx512", criu(0xe7, True))
+
+# Dumps: the same CPUs in each format.
+DATA = pathlib.Path(__file__).parent / "../data/cpuid/dumps"
+LINE = re.compile(r"0x(\w+) 0x(\w+): eax=0x(\w+) ebx=0x(\w+) ecx=0x(\w+) edx=0x(\w+)")
+WANTED = {1, 6, 7, 0xd, 0x80000000, 0x80000001, 0x80000008}
+for dump in ("amd-k17-840f70", "intel-emeraldrapids-03-c06f2", "intel-rj-i7-6600u-2p1c-vmware"):
+    lines = [line for line in (DATA / (dump + ".txt")).read_text().splitlines()
+             if LINE.search(line) and int(LINE.search(line)[1], 16) in WANTED]
+    leaves = [LINE.search(line).groups() for line in lines]
+    put("cpuid_r", dump, "\n".join(lines).encode())
+    put("instlatx64", dump, "\n".join(
+        f"CPUID {leaf.upper()}: {'-'.join(regs).upper()} [SL {int(sub, 16):02X}]"
+        for leaf, sub, *regs in leaves).encode())
+    put("libcpuid", dump, "\n".join(
+        f"{'ext' if leaf[0] == '8' else 'basic'}_cpuid[{int(leaf, 16) & 0xffff}]={' '.join(regs)}"
+        for leaf, sub, *regs in leaves if int(sub, 16) == 0).encode())
+    put("firecracker", dump, (",".join(json.dumps(
+        {"leaf": "0x" + leaf, "subleaf": "0x" + sub, "flags": 0, "modifiers": [
+            {"register": r, "bitmap": f"0b{int(v, 16):032b}"}
+            for r, v in zip(("eax", "ebx", "ecx", "edx"), regs)]})
+        for leaf, sub, *regs in leaves) + "]}").encode())
+    put("cpu_json", dump, ('"cpuid":' + json.dumps(
+        ["0x00000000 0x00: eax=0x0000000d ebx=0x0 ecx=0x0 edx=0x0"] +
+        [line.strip() for line in lines]) + "}").encode())
+put("cpu_json", "by-hand", b'"xsave":true,"xsavec":true,"xcr0_supported":"0x207","components":'
+    b'[{"id":2,"bytes":256,"standard_offset":576},{"id":9,"bytes":8,"standard_offset":832}]}')

@@ -180,6 +180,9 @@ static unsigned check_compacted(const struct cpu_source *src, struct finding *f)
 
 	if (!caps->xsave || !(caps->xsavec || caps->xsaves) || caps->caveats & blind)
 		return 0;
+	/* With components that nobody knows there are too many sets to try. */
+	if (caps->caveats & XST_CAVEAT_UNKNOWN_COMPONENT)
+		return 0;
 	cpu_in_force(src, true, &now);
 	if (now.xss_count)
 		return 0;

@@ -61,7 +61,8 @@ static void find_xss(const struct cpu_source *src, const uint64_t *xcr0, unsigne
 		     struct in_force *f)
 {
 	const struct xst_caps *caps = &src->caps;
-	uint64_t supers = caps->xss & xst_caps_placed(caps), sub, all = 0, any = 0;
+	/* Only known components: a dump of junk may list sixty, and there is no trying all sets. */
+	uint64_t supers = caps->xss & xst_caps_placed(caps) & XST_MASK_SUPER, sub, all = 0, any = 0;
 	unsigned i, fit = 0;
 
 	for (i = 0; i < n; i++) {
