@@ -51,7 +51,7 @@ int xst_image_layout(const struct xst_caps *caps, uint64_t xcr0, const void *are
 	return xst_layout_compute(caps, xcr0, XST_STANDARD, layout, diag);
 }
 
-/* In the standard format MXCSR is loaded with SSE or AVX, in the compacted one it is part of SSE. */
+/* Standard format: MXCSR is loaded with SSE or AVX. Compacted: it is part of SSE. */
 static bool mxcsr_counts(const struct xst_layout *layout, uint64_t bv)
 {
 	if (layout->format == XST_COMPACTED)

@@ -137,7 +137,8 @@ int xst_image_check(const struct xst_restore *how, const void *area, size_t byte
  * @diag:   out, optional.
  *
  * Context: any ring; pure; never faults.
- * Return:  XST_OK; XST_ERR_NEED_BYTES when there is no whole header; what xst_layout_compute() says.
+ * Return:  XST_OK; XST_ERR_NEED_BYTES when there is no whole header; else as
+ *          xst_layout_compute().
  */
 int xst_image_layout(const struct xst_caps *caps, uint64_t xcr0, const void *area, size_t bytes,
 		     struct xst_layout *layout, struct xst_diag *diag);

@@ -43,7 +43,7 @@ def show(path, *args):
 
 
 def dump(name):
-    for place in (SHARED / "cpuid/dumps", ROOT / "tests/data/cpuid", ROOT / "tests/data/cpuid/dumps"):
+    for place in (SHARED / "cpuid/dumps", ROOT / "tests/data/cpuid/dumps"):
         if (place / name).exists():
             return str(place / name)
     return None

@@ -111,7 +111,8 @@ static enum image_kind detect(const uint8_t *data, size_t bytes)
 }
 
 /* Kinds that need a library this command may have been built without. */
-static int __attribute__((unused)) without(const struct image_file *f, const char *library, char *err, size_t errlen)
+static int __attribute__((unused)) without(const struct image_file *f, const char *library,
+					   char *err, size_t errlen)
 {
 	snprintf(err, errlen, "%s: %s files cannot be read: built without %s", f->path,
 		 image_kind_name(f->kind), library);
