@@ -101,6 +101,7 @@ struct mdl_cpu {
 enum mdl_freedom {
 	MDL_INIT_IN_USE, /* an INIT component may be tracked as in use; without choices: no */
 	MDL_SKIP,        /* an unmodified component need not be written; without choices: skip */
+	MDL_FAULT_CHANGES, /* a restore that faults may have changed registers; without choices: no */
 };
 
 /**

@@ -33,10 +33,6 @@ static void read_fnsave(struct mdl_cpu *c, const uint8_t *area)
 	memcpy(image + 8, area + 12, 4);
 	memcpy(image + 6, area + 18, 2);
 	memcpy(image + 16, area + 20, 4);
-	if (!c->caps->fcs_fds_zero) {
-		memcpy(image + 12, area + 16, 2);
-		memcpy(image + 20, area + 24, 2);
-	}
 	for (i = 0; i < 8; i++)
 		memcpy(image + 32 + 16 * i, area + 28 + 10 * i, 10);
 	mdl_x87_in(c, image);
@@ -136,6 +132,21 @@ static bool refuses(const struct mdl_cpu *c, bool xrstors, const uint8_t *area, 
 	       ((bv & rfbm & XST_MASK_SSE) && bad_mxcsr(c, area));
 }
 
+/* A fault in the middle: nobody knows what the registers hold now.
+ * Ref: SDM vol. 1, "Operation of XRSTORS"; the real CPU does so when MXCSR is what it refuses */
+static void scramble(struct mdl_cpu *c, uint64_t rfbm)
+{
+	uint64_t rest;
+
+	for (rest = rfbm; rest; rest &= rest - 1) {
+		const unsigned i = (unsigned)__builtin_ctzll(rest);
+
+		memset(mdl_reg(c, i), 0x0f, mdl_reg_bytes(c, i));
+		mdl_wrote(c, i);
+	}
+	c->info.area = 0;
+}
+
 static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t mask)
 {
 	const struct xst_caps *caps = c->caps;
@@ -150,8 +161,11 @@ static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t
 	if (!is_aligned(area, XST_AREA_ALIGN))
 		return MDL_GP;
 	rfbm = mask & (c->xcr0 | (xrstors ? c->xss : 0));
-	if (refuses(c, xrstors, area, rfbm))
+	if (refuses(c, xrstors, area, rfbm)) {
+		if (mdl_choose(c, MDL_FAULT_CHANGES, XST_COMP_SSE))
+			scramble(c, rfbm);
 		return MDL_GP;
+	}
 	bv = mdl_get64(area + XST_HEADER_OFFSET);
 	xcomp_bv = mdl_get64(area + XST_HEADER_OFFSET + 8);
 	if (bv & rfbm & c->xfd) {

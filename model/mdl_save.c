@@ -35,7 +35,8 @@ static uint32_t tag_of(const uint8_t *st)
 	return !exponent || exponent == 0x7fffu || !(mantissa >> 63) ? 2 : 0;
 }
 
-/* 28 bytes of environment in the 32-bit protected-mode format, then eight 10-byte registers.
+/* 28 bytes of environment in the 32-bit protected-mode format, then eight 10-byte registers. The model
+ * keeps 64-bit pointers and no selectors: FCS and FDS are 0, as on CPUs that deprecate them.
  * Ref: SDM vol. 1, "Saving the x87 FPU's State with FSTENV/FNSTENV and FSAVE/FNSAVE" */
 static void write_fnsave(struct mdl_cpu *c, uint8_t *area)
 {
@@ -52,9 +53,9 @@ static void write_fnsave(struct mdl_cpu *c, uint8_t *area)
 	mdl_put32(area + 4, 0xffff0000u | mdl_get16(r + 2));
 	mdl_put32(area + 8, 0xffff0000u | tags);
 	mdl_put32(area + 12, mdl_get32(r + 8));
-	mdl_put32(area + 16, mdl_get16(r + 6) << 16 | (c->caps->fcs_fds_zero ? 0 : mdl_get16(r + 12)));
+	mdl_put32(area + 16, mdl_get16(r + 6) << 16);
 	mdl_put32(area + 20, mdl_get32(r + 16));
-	mdl_put32(area + 24, 0xffff0000u | (c->caps->fcs_fds_zero ? 0 : mdl_get16(r + 20)));
+	mdl_put32(area + 24, 0xffff0000u);
 	for (i = 0; i < 8; i++)
 		memcpy(area + 28 + 10 * i, r + 32 + 16 * i, 10);
 }

@@ -80,7 +80,7 @@ int mdl_fld(struct mdl_cpu *c, const uint8_t value[10])
 	return MDL_OK;
 }
 
-/* All tags empty; TOP stays, as no MMX instruction came before. */
+/* All tags empty, and TOP becomes 0 as with every MMX instruction (the real CPU says so). */
 int mdl_emms(struct mdl_cpu *c)
 {
 	if (c->cr0 & MDL_CR0_EM)
