@@ -122,3 +122,58 @@ for dump in ("amd-k17-840f70", "intel-emeraldrapids-03-c06f2", "intel-rj-i7-6600
         [line.strip() for line in lines]) + "}").encode())
 put("cpu_json", "by-hand", b'"xsave":true,"xsavec":true,"xcr0_supported":"0x207","components":'
     b'[{"id":2,"bytes":256,"standard_offset":576},{"id":9,"bytes":8,"standard_offset":832}]}')
+
+def elf(code, funcs, relocs=(), tables=(), etype=1):
+    """A relocatable object: one text, functions (name, offset, size), undefined names, tables."""
+    names, strings = ["", ".text", ".rela.text", ".symtab", ".strtab"], b"\0"
+    undefined = sorted({name for _, name in relocs})
+    symbols = [bytes(24)]
+    for name, off, size in funcs:
+        symbols.append(struct.pack("<IBBHQQ", len(strings), 0x12, 0, 1, off, size))
+        strings += name.encode() + b"\0"
+    for name in undefined:
+        symbols.append(struct.pack("<IBBHQQ", len(strings), 0x10, 0, 0, 0, 0))
+        strings += name.encode() + b"\0"
+    text_symbol = len(symbols)
+    symbols.append(struct.pack("<IBBHQQ", 0, 3, 0, 1, 0, 0))
+    rela = b"".join(struct.pack("<QQq", off, (len(funcs) + 1 + undefined.index(name)) << 32 | 4, -4)
+                    for off, name in relocs)
+    bodies = [b"", code, rela, b"".join(symbols), strings]
+    heads = [(0,) * 6, (1, 6, 0, 0, 16, 0), (4, 0x40, 3, 1, 8, 24), (2, 0, 4, 1, 8, 24), (3, 0, 0, 0, 1, 0)]
+    for name, body, fields in tables:
+        names += [name, ".rela" + name]
+        bodies += [body, b"".join(struct.pack("<QQq", at, text_symbol << 32 | 2, to) for at, to in fields)]
+        heads += [(1, 2, 0, 0, 8, 0), (4, 0x40, 3, len(heads), 8, 24)]
+    names.append(".shstrtab")
+    table = b"\0".join(n.encode() for n in names) + b"\0"
+    bodies.append(table)
+    heads.append((3, 0, 0, 0, 1, 0))
+    out, places = b"", []
+    for body in bodies:
+        out += bytes(-len(out) % 16)
+        places.append(64 + len(out))
+        out += body
+    out += bytes(-len(out) % 8)
+    sections = b"".join(
+        struct.pack("<IIQQQQIIQQ", table.index(b"\0" + n.encode() + b"\0") + 1 if n else 0, kind, flags, 0,
+                    at if kind else 0, len(body), link, info, align, entry)
+        for n, (kind, flags, link, info, align, entry), at, body in zip(names, heads, places, bodies))
+    return (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", etype, 62, 1, 0, 0, 64 + len(out), 0, 64,
+                                                      0, 0, 64, len(names), len(names) - 1) + out + sections)
+
+
+BEGIN = b"\xbf\2\0\0\0\xe8\0\0\0\0"  # mov $2,%edi; call
+SECTION = BEGIN + b"\x0f\x58\xc1" + b"\xe8\0\0\0\0\xc3"  # addps; call; ret
+put("elf", "section", elf(SECTION, [("f", 0, len(SECTION))],
+                          [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")]))
+BRANCHY = b"\x53\x89\xf3\x83\xfb\x7f\x76\x0d" + BEGIN + b"\x66\x0f\xef\xc0\x83\xfb\x7f\x76\5\xe8\0\0\0\0\x5b\xc3"
+put("elf", "branches", elf(BRANCHY, [("f", 0, len(BRANCHY)), ("g", 4, 0)],
+                           [(14, "kernel_fpu_begin_mask"), (28, "kernel_fpu_end")]))
+KEYS = b"\x0f\x1f\x44\0\0\xc3\x66\x0f\xef\xc0\xc3\x0f\x0b\xc3"
+put("elf", "tables", elf(KEYS, [("f", 0, len(KEYS))], [], [
+    ("__jump_table", bytes(16), [(0, 0), (4, 6)]), ("__bug_table", bytes(10) + b"\1\0", [(0, 11)]),
+    ("__ex_table", bytes(12), [(0, 6), (4, 13)]), (".altinstructions", bytes(10) + b"\5\5", [(0, 0), (4, 6)])]))
+WEIRD = b"\xc4\xe2\x7f\xcc\xc1\x62\xf1\x7c\x48\x58\xc1\x06\xff\xe0\x48\x8d\x05\0\0\0\0\xe9\xfb\xff\xff\xff"
+put("elf", "odd-code", elf(WEIRD, [("f", 0, 12), ("f.cold", 12, 0)]))
+member = elf(SECTION, [("f", 0, len(SECTION))], [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")])
+put("elf", "archive", b"!<arch>\n" + b"m.o/            0           0     0     644     %-10d`\n" % len(member) + member)

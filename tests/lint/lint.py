@@ -86,6 +86,7 @@ EXPECTED = {
     '49_gfp': ('may-sleep-in-section', '', 'over'),
     '50_cold': ('', '', 'exact'),
     '51_static_key': ('fp-outside', '', ''),
+    '52_runs_on': ('call-fp-after-end', 'section-without-fp', 'empty'),
 }
 
 

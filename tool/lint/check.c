@@ -47,6 +47,7 @@ struct walk {
 	uint32_t depth;
 	uint8_t *done;
 	const char *why; /* how the root is entered */
+	bool perhaps; /* it may be entered in a section after all */
 };
 
 static void chain_text(const struct walk *w, const char *last, char *buf, size_t bytes)
@@ -105,6 +106,8 @@ static void boundaries(struct walk *w, uint32_t id)
 				}
 				struct lint_finding at = lint_finding_at(g, RULE_CALL_FP_OUTSIDE, part, l->off);
 
+				if (w->perhaps && at.severity == SEV_ERROR)
+					at.severity = SEV_WARNING;
 				at.callee = (char *)(uintptr_t)lint_node_name(&g->node[to]);
 				chain_text(w, at.callee, chain, sizeof(chain));
 				lint_finding_add(&g->found, &at, w->depth > 1 ? chain : NULL,
@@ -154,6 +157,14 @@ static void requirement(struct walk *w, uint32_t id)
 	if (flags & FUNC_POINTER) {
 		if (pointers_inside(g, n->obj)) {
 			g->resolved++;
+			return;
+		}
+		/* Without FP code of its own it hardly has a contract: show what it leads to. */
+		if (!n->uses && !(n->sum & SUM_STATE)) {
+			w->why = "it is reached through a pointer, perhaps from a section";
+			w->perhaps = true;
+			boundaries(w, id);
+			w->perhaps = false;
 			return;
 		}
 		at = lint_finding_at(g, RULE_UNRESOLVED_POINTER, id, n->uses ? n->first_use : lint_node_func(n)->off);

@@ -921,9 +921,14 @@ static void follow(struct flow *f, uint32_t i, struct proto p, struct env env)
 				env_step(&env, insn, i, f->mark[i] & MARK_RELOC);
 			break;
 		}
-		/* Running into the next function is calling it: assembly does that. */
-		if (i + 1 == end_of)
+		/* Running into the next function: the sweep noted that as a jump of no length. */
+		if (i + 1 == end_of) {
+			l = link_at(f, i);
+			if (l && l->kind == EV_JUMP && insn->kind == INSN_PLAIN &&
+			    call(f, i, &p, &env, true) == AFTER_RETURN)
+				leave(f, i, &p, &env);
 			return;
+		}
 	}
 }
 

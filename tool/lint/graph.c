@@ -20,13 +20,22 @@ static size_t hash(const char *s)
 	return h ^ h >> 29;
 }
 
-static struct lint_extern *extern_get(struct lint_graph *g, const char *name)
+static struct lint_extern *extern_find(const struct lint_graph *g, const char *name)
 {
-	struct lint_extern **at = &g->bucket[hash(name) & (g->nbucket - 1)], *e;
+	struct lint_extern *e;
 
-	for (e = *at; e; e = e->next)
+	for (e = g->bucket[hash(name) & (g->nbucket - 1)]; e; e = e->next)
 		if (!strcmp(e->name, name))
 			return e;
+	return NULL;
+}
+
+static struct lint_extern *extern_get(struct lint_graph *g, const char *name)
+{
+	struct lint_extern **at = &g->bucket[hash(name) & (g->nbucket - 1)], *e = extern_find(g, name);
+
+	if (e)
+		return e;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
@@ -150,7 +159,11 @@ static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from
 	uint32_t sec = lint_node_func(&g->node[from])->sec;
 
 	if (ev->kind != EV_INDIRECT) {
-		struct lint_target t = lint_branch_target(g->obj[o], sec, ev->off, ev->arg, cursor);
+		const struct lint_func *f = lint_node_func(&g->node[from]);
+		struct lint_target t = { TARGET_CODE, sec, f->off + f->size, NULL };
+
+		if (ev->arg)
+			t = lint_branch_target(g->obj[o], sec, ev->off, ev->arg, cursor);
 
 		if (t.kind == TARGET_EXTERN) {
 			l.ext = extern_get(g, t.name);
@@ -236,6 +249,27 @@ static bool links_make(struct lint_graph *g)
 		}
 	}
 	return true;
+}
+
+/* Functions of other objects whose addresses are stored in data or loaded as values. */
+static void extern_pointers(struct lint_graph *g)
+{
+	size_t o, i, k;
+
+	for (o = 0; g->nobj > 1 && o < g->nobj; o++)
+		for (i = 0; i < g->obj[o]->nsec; i++) {
+			const struct lint_section *s = &g->obj[o]->sec[i];
+
+			if (!lint_holds_pointers(s))
+				continue;
+			for (k = 0; k < s->nrel; k++) {
+				struct lint_target t = lint_rel_target(g->obj[o], &s->rel[k], 0);
+				struct lint_extern *e = t.kind == TARGET_EXTERN ? extern_find(g, t.name) : NULL;
+
+				if (e && e->node != NO_NODE)
+					lint_node_func(&g->node[e->node])->flags |= FUNC_POINTER;
+			}
+		}
 }
 
 struct queue {
@@ -347,6 +381,7 @@ struct lint_graph *lint_graph_new(struct lint_conf *conf, struct lint_object **o
 	for (o = 0; o < nobj; o++)
 		if (!cold_join(g, o))
 			goto fail;
+	extern_pointers(g);
 	if (!links_make(g) || !settle(g))
 		goto fail;
 	outside(g);

@@ -155,7 +155,10 @@ static bool names_find(struct table *t)
 		if (count < SYMBOLS_MIN || count > SYMBOLS_MAX || u32(t->s->data + at - 4) ||
 		    t->token_table - at < (size_t)count * 3)
 			continue;
-		if (!names_fit(t, at, count, &end) || up8(end) != t->token_table)
+		if (!names_fit(t, at, count, &end))
+			continue;
+		/* Since 6.2, and in some older series, the order of the names comes between. */
+		if (up8(end) != t->token_table && up8(up8(end) + (size_t)count * 3) != t->token_table)
 			continue;
 		t->names = at;
 		t->count = count;
@@ -238,6 +241,10 @@ static bool symbols_take(struct lint_object *obj, const struct table *t)
 		off += name_bytes(t, off, &skip);
 		if (!name)
 			continue;
+		if (!strcmp(name, "__start___jump_table"))
+			obj->jump_table[0] = address(t, i);
+		else if (!strcmp(name, "__stop___jump_table"))
+			obj->jump_table[1] = address(t, i);
 		if ((type | 0x20) != 't' || at.kind != TARGET_CODE || !lint_is_code(&obj->sec[at.sec]) ||
 		    !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6)) {
 			free(name);

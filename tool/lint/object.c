@@ -332,7 +332,7 @@ static bool symbols_read(struct lint_object *obj)
 			f.flags |= f.size ? 0 : FUNC_UNSIZED;
 		if (bind != STB_LOCAL)
 			f.flags |= FUNC_GLOBAL;
-		if (bsearch(&name, exports, nexport, sizeof(*exports), name_order))
+		if (nexport && bsearch(&name, exports, nexport, sizeof(*exports), name_order))
 			f.flags |= FUNC_EXPORTED;
 		else if (bind != STB_LOCAL && !nexport && obj->relocatable && !obj->kernel_module)
 			f.flags |= FUNC_EXPORTED;

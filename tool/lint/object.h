@@ -50,8 +50,8 @@ struct lint_func {
 /* What a sweep notes about an instruction. */
 enum lint_event_kind {
 	EV_FP,      /* arg: FP_ bits */
-	EV_CALL,    /* direct call */
-	EV_JUMP,    /* direct jump out of the function */
+	EV_CALL,    /* direct call; arg, as of the others: length of the instruction */
+	EV_JUMP,    /* direct jump out of the function; arg 0: it runs into the next one */
 	EV_POINTER, /* a code address is used as a value */
 	EV_INDIRECT, /* call or jump through a pointer */
 	EV_BAD,     /* bytes that are no instruction known to us */
@@ -120,6 +120,7 @@ struct lint_object {
 	struct lint_place *warn; /* trap instructions that execution continues after */
 	size_t nwarn;
 	char **names; /* symbol names recovered from the image's own table */
+	uint64_t jump_table[2]; /* its static keys from there, begin and end; 0: unknown */
 	uint64_t insns; /* decoded by the sweep */
 	uint64_t code_bytes;
 	uint64_t fp_insns;
@@ -195,6 +196,11 @@ void lint_tables_read(struct lint_object *obj);
  * lint_pointers_mark() - find the functions whose addresses are stored in data.
  */
 void lint_pointers_mark(struct lint_object *obj);
+
+/**
+ * lint_holds_pointers() - whether pointers in a section may be called through.
+ */
+bool lint_holds_pointers(const struct lint_section *s);
 
 /**
  * lint_kallsyms() - functions of a linked kernel that has no symbol table.

@@ -85,10 +85,38 @@ static void pointer_note(struct lint_object *obj, uint32_t sec, uint32_t off, un
 		obj->func[f].flags |= FUNC_POINTER;
 }
 
+/* Padding, returns and traps: execution does not run on behind these. */
+static bool stops(const uint8_t *p, unsigned len)
+{
+	while (len > 1 && (*p == 0x66 || *p == 0x2e || *p == 0xf3 || *p == 0xf2)) {
+		p++;
+		len--;
+	}
+	switch (*p) {
+	case 0x90: /* NOP */
+	case 0xc2:
+	case 0xc3: /* RET */
+	case 0xcc: /* INT3 */
+	case 0xcf: /* IRET */
+	case 0xe8: /* CALL: of what does not return, or there would be more */
+	case 0xe9:
+	case 0xeb: /* JMP */
+	case 0xf4: /* HLT */
+	case 0xff: /* JMP or CALL through a pointer */
+	case 0x00: /* filling */
+		return true;
+	case 0x0f: /* UD2, NOP, SYSRET and kin */
+		return len > 1 && (p[1] == 0x0b || p[1] == 0x1f || p[1] == 0x07 || p[1] == 0xb9 || p[1] == 0xff);
+	default:
+		return false;
+	}
+}
+
 static bool function(struct lint_object *obj, struct lint_func *f, size_t *cursor)
 {
 	const struct lint_section *s = &obj->sec[f->sec];
 	uint32_t off = f->off, end = f->off + f->size;
+	uint32_t last = off, last_len = 0;
 	bool ok = true;
 
 	f->ev = (uint32_t)obj->nev;
@@ -149,8 +177,15 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 		default:
 			break;
 		}
+		last = off;
+		last_len = len;
 		off += len;
 	}
+	/* Assembly runs from one function into the next: as good as a jump there. */
+	if (ok && last_len && off == end && f + 1 < obj->func + obj->nfunc && f[1].sec == f->sec &&
+	    f[1].off == end && !stops(s->data + last, last_len) &&
+	    (obj->nev == f->ev || obj->ev[obj->nev - 1].off != last))
+		ok = event(obj, last, EV_JUMP, 0);
 	f->nev = (uint32_t)obj->nev - f->ev;
 	obj->code_bytes += f->size;
 	obj->fp_insns += f->fp_insns;

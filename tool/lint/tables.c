@@ -21,6 +21,14 @@ static bool symbol_addr(const struct lint_object *obj, const char *name, uint64_
 {
 	size_t i;
 
+	if (!obj->nsym && !strcmp(name + 2, "start___jump_table")) {
+		*addr = obj->jump_table[0];
+		return *addr != 0;
+	}
+	if (!obj->nsym && !strcmp(name + 2, "stop___jump_table")) {
+		*addr = obj->jump_table[1];
+		return *addr != 0;
+	}
 	for (i = 1; i < obj->nsym; i++) {
 		const Elf64_Sym *sym = &obj->sym[i];
 
@@ -237,6 +245,11 @@ static bool only_names(const char *section)
 	return false;
 }
 
+bool lint_holds_pointers(const struct lint_section *s)
+{
+	return (s->flags & SHF_ALLOC) && s->data && !only_names(s->name) && !lint_is_code(s);
+}
+
 static void pointer_to(struct lint_object *obj, struct lint_target t, uint32_t flag)
 {
 	uint32_t f;
@@ -265,7 +278,7 @@ void lint_pointers_mark(struct lint_object *obj)
 		const struct lint_section *s = &obj->sec[i];
 		uint32_t flag = FUNC_POINTER;
 
-		if (!(s->flags & SHF_ALLOC) || !s->data || only_names(s->name) || lint_is_code(s))
+		if (!lint_holds_pointers(s))
 			continue;
 		if (!strcmp(s->name, ".gnu.linkonce.this_module") || !strncmp(s->name, ".initcall", 9))
 			flag = FUNC_ENTRY;
