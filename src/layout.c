@@ -11,23 +11,19 @@ static uint32_t align64(uint32_t n)
 }
 
 /* Two standard-format components must not share a byte; hypervisors have been seen to copy offsets
- * of another CPU. Compacted offsets cannot collide. */
-static int find_overlap(const struct xst_layout *l, struct xst_diag *diag)
+ * of another CPU. Compacted offsets cannot collide. Is component @i in the way of an earlier one? */
+static int find_overlap(const struct xst_layout *l, unsigned i, struct xst_diag *diag)
 {
-	uint64_t a, b;
+	uint64_t rest;
 
-	for (a = l->mask & ~XST_MASK_LEGACY; a; a &= a - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(a);
+	for (rest = l->mask & (XST_MASK(i) - 1) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(rest);
 
-		for (b = a & (a - 1); b; b &= b - 1) {
-			unsigned j = (unsigned)__builtin_ctzll(b);
-
-			if (l->offset[i] < l->offset[j] + l->size[j] &&
-			    l->offset[j] < l->offset[i] + l->size[i])
-				return xst_diag_set(diag, XST_ERR_OVERLAP, j, l->offset[j],
-						    l->offset[i] + l->size[i], l->offset[j],
-						    "two components claim the same bytes");
-		}
+		if (l->offset[i] < l->offset[j] + l->size[j] &&
+		    l->offset[j] < l->offset[i] + l->size[i])
+			return xst_diag_set(diag, XST_ERR_OVERLAP, i, l->offset[i],
+					    l->offset[j] + l->size[j], l->offset[i],
+					    "two components claim the same bytes");
 	}
 	return XST_OK;
 }
@@ -35,8 +31,7 @@ static int find_overlap(const struct xst_layout *l, struct xst_diag *diag)
 int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_format format,
 		       struct xst_layout *layout, struct xst_diag *diag)
 {
-	uint32_t next = XST_EXT_OFFSET, end = XST_EXT_OFFSET, highest = 0;
-	bool in_order = true;
+	uint32_t next = XST_EXT_OFFSET, end = XST_EXT_OFFSET;
 	uint64_t rest;
 
 	if (!caps->xsave || (format == XST_COMPACTED && !caps->xsavec && !caps->xsaves))
@@ -80,14 +75,13 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 					    XST_EXT_OFFSET, c->offset,
 					    "the component has no place in the standard format");
 		layout->offset[i] = c->offset;
-		if (c->offset < highest)
-			in_order = false;
+		/* Behind all before it there is nothing to collide with: only a machine with an odd
+		 * order pays for the search. */
+		if (c->offset < end && find_overlap(layout, i, diag))
+			return XST_ERR_OVERLAP;
 		if (c->offset + c->bytes > end)
 			end = c->offset + c->bytes;
-		highest = c->offset + c->bytes;
 	}
 	layout->bytes = end;
-	/* Components in ascending order, each beyond the one before, cannot overlap: only the odd
-	 * machine pays for the pairwise search. */
-	return in_order ? XST_OK : find_overlap(layout, diag);
+	return XST_OK;
 }
