@@ -24,6 +24,9 @@ struct cpu_request {
 	bool order_given;
 };
 
+/* printf for people of what may come from a file: no terminal escape gets through. */
+void cpu_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Print one CPU in full (show.c): people get a table, programs a line of JSON. */
 void cpu_show(const struct cpu_source *src);
 void cpu_show_json(const struct cpu_source *src);

@@ -141,8 +141,8 @@ int cpu_diff(const struct cpu_source *a, const struct cpu_source *b)
 		print_json(a, b, &r, &d, text);
 		return r.verdict == XST_VERDICT_REFUSE ? UI_NO : UI_OK;
 	}
-	printf("A: %s (%s)\n", cpu_title(a, title, sizeof(title)), a->source);
-	printf("B: %s (%s)\n\n", cpu_title(b, title, sizeof(title)), b->source);
+	cpu_printf("A: %s (%s)\n", cpu_title(a, title, sizeof(title)), a->source);
+	cpu_printf("B: %s (%s)\n\n", cpu_title(b, title, sizeof(title)), b->source);
 	print_table(a, b, &r);
 	printf("\n");
 	snprintf(line, sizeof(line), "verdict: %s: %s.", xst_compat_verdict_name(r.verdict), text);

@@ -220,7 +220,9 @@ int cpu_audit(const struct cpu_source *src)
 		json_findings(src, f, n, wrong);
 		return wrong ? UI_NO : UI_OK;
 	}
-	printf("%s%s%s: ", ui_on(stdout, UI_HEAD), src->source, ui_off(stdout, UI_HEAD));
+	printf("%s", ui_on(stdout, UI_HEAD));
+	cpu_printf("%s", src->source);
+	printf("%s: ", ui_off(stdout, UI_HEAD));
 	if (!wrong && !odd && !src->remark_count)
 		printf("sound\n");
 	else
@@ -237,6 +239,6 @@ int cpu_audit(const struct cpu_source *src)
 		printf("%s\n", text);
 	}
 	for (i = 0; i < src->remark_count; i++)
-		printf("odd   source: %s\n", src->remarks[i]);
+		cpu_printf("odd   source: %s\n", src->remarks[i]);
 	return wrong ? UI_NO : UI_OK;
 }

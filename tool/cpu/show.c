@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* One CPU in full, for people and as JSON; many CPUs, one row each. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,21 @@ void cpu_show_json(const struct cpu_source *src)
 	jw_finish(&w);
 }
 
+void cpu_printf(const char *fmt, ...)
+{
+	char text[2048], *p = text, *nl;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (; (nl = strchr(p, '\n')); p = nl + 1) {
+		utf8_print(stdout, p, (size_t)(nl - p));
+		putchar('\n');
+	}
+	utf8_print(stdout, p, strlen(p));
+}
+
 static void field(const char *name, const char *text)
 {
 	char line[768];
@@ -316,7 +332,7 @@ static void component_row(struct table *t, const struct cpu_source *src, const s
 
 	table_cell(t, "%u", i);
 	table_cell(t, "%s", cpu_comp_name(i, name));
-	table_cell(t, "%s", user ? "user" : "supervisor");
+	table_cell(t, "%s", user ? "user" : "super");
 	number_cell(t, placed, i < 2 ? l->standard.size[i] : c->bytes);
 	number_cell(t, placed && user && l->has_standard, l->standard.offset[i]);
 	if (l->has_user)
@@ -342,7 +358,7 @@ static void show_components(const struct cpu_source *src, const struct layouts *
 	if (l->has_user)
 		table_column(t, "compacted", TABLE_RIGHT);
 	if (l->has_all && src->caps.xss)
-		table_column(t, "+superv.", TABLE_RIGHT);
+		table_column(t, "+super", TABLE_RIGHT);
 	table_column(t, "enabled", TABLE_LEFT);
 	table_column(t, "", TABLE_LEFT);
 	for (rest = src->caps.xcr0 | src->caps.xss; rest; rest &= rest - 1)

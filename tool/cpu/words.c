@@ -49,6 +49,10 @@ const char *cpu_title(const struct cpu_source *src, char *buf, size_t size)
 			 c->family, c->model);
 	for (size_t n = strlen(buf); n && buf[n - 1] == ' '; n--)
 		buf[n - 1] = '\0';
+	/* A dump's registers may hold anything; a brand is ASCII, and no end of a comment. */
+	for (char *p = buf; *p; p++)
+		if (*p < ' ' || *p > '~' || (*p == '*' && p[1] == '/'))
+			*p = '?';
 	return buf;
 }
 

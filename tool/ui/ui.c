@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ui/json.h"
+#include "ui/utf8.h"
 
 #define WIDTH_DEFAULT 100
 #define WIDTH_MIN     40
@@ -39,8 +40,10 @@ int ui_error(const char *cmd, int status, const char *fmt, ...)
 		jw_end(&w);
 		jw_finish(&w);
 	}
-	fprintf(stderr, "%s%s:%s %s\n", ui_on(stderr, UI_BAD), cmd, ui_off(stderr, UI_BAD),
-		sentence);
+	/* The sentence may hold a file's name, and that may hold anything. */
+	fprintf(stderr, "%s%s:%s ", ui_on(stderr, UI_BAD), cmd, ui_off(stderr, UI_BAD));
+	utf8_print(stderr, sentence, strlen(sentence));
+	fputc('\n', stderr);
 	return status;
 }
 
