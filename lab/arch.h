@@ -12,10 +12,10 @@
 
 /* Order of push_registers in entry.S, then what the CPU pushes. */
 struct frame {
-	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
-	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
-	uint64_t vector, error;
-	uint64_t rip, cs, rflags, rsp, ss;
+	uintptr_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uintptr_t di, si, bp, bx, dx, cx, ax;
+	uintptr_t vector, error;
+	uintptr_t ip, cs, flags, sp, ss;
 };
 
 #define SEL_KERNEL_CODE 0x08
@@ -31,6 +31,7 @@ struct frame {
 
 #define VECTOR_NM      7
 #define VECTOR_DF      8
+#define VECTOR_MF      16
 #define VECTOR_TIMER   0x40
 #define VECTOR_WAKEUP  0x41
 #define VECTOR_FETCH   0x42

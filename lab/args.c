@@ -23,6 +23,7 @@ struct args args = {
 	.cpus = 1,
 	.tick = 100000,
 	.use = 20,
+	.tasks = 4,
 	.seed = 0x5eed,
 	.preempt = -1,
 };
@@ -94,6 +95,8 @@ static void set(const char *key, const char *value)
 		args.watchdog = (uint32_t)number(key, value, UINT32_MAX);
 	else if (text_equal(key, "use"))
 		args.use = (uint32_t)number(key, value, 1000000);
+	else if (text_equal(key, "tasks"))
+		args.tasks = (uint32_t)number(key, value, MAX_TASKS - 1);
 	else if (text_equal(key, "seed"))
 		args.seed = number(key, value, UINT64_MAX);
 	else if (text_equal(key, "loops"))
@@ -132,6 +135,8 @@ void args_parse(void)
 	}
 	if (!args.cpus)
 		panic("argument cpus: at least one CPU must take part");
+	if (!args.tasks)
+		panic("argument tasks: at least one task must run");
 	if (args.tick < 1000)
 		panic("argument tick: %u is less than 1000", args.tick);
 }

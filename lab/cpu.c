@@ -144,6 +144,7 @@ void lab_fetch(uint32_t home, const struct xst_ctx *ctx)
 {
 	struct cpu *self = this_cpu(), *target = &cpus[home];
 
+	self->fetches++;
 	__atomic_store_n(&target->fetch_wanted, true, __ATOMIC_RELEASE);
 	apic_send_vector(target->apic_id, VECTOR_FETCH);
 	while (xst_ctx_home(ctx) != XST_NO_CPU) {
@@ -155,13 +156,26 @@ void lab_fetch(uint32_t home, const struct xst_ctx *ctx)
 static bool fixed_up(struct frame *frame)
 {
 	for (const struct fixup *f = __extable_start; f < __extable_end; f++) {
-		if (f->fault != frame->rip)
+		if (f->fault != frame->ip)
 			continue;
-		frame->rip = f->resume;
-		frame->rcx = frame->vector;
+		frame->ip = f->resume;
+		frame->cx = frame->vector;
 		return true;
 	}
 	return false;
+}
+
+/* The exception that a task left pending (`pending`) goes to where it waits for it. */
+static bool x87_fault(const struct cpu *cpu, struct frame *frame)
+{
+	struct user_block *user = cpu->current->user;
+
+	if (!user->fault_pending)
+		return false;
+	user->fault_pending = false;
+	user->faults_came++;
+	frame->ip = (uintptr_t)user_x87_resume;
+	return true;
 }
 
 static _Noreturn void unexpected(const struct frame *frame)
@@ -171,9 +185,9 @@ static _Noreturn void unexpected(const struct frame *frame)
 	panic("exception %llu in %s mode, cpu %u, task %u: rip 0x%llx error 0x%llx cr2 0x%llx "
 	      "rsp 0x%llx",
 	      (unsigned long long)frame->vector, frame->cs & 3 ? "user" : "kernel", cpu->id,
-	      cpu->current ? cpu->current->id : 0, (unsigned long long)frame->rip,
+	      cpu->current ? cpu->current->id : 0, (unsigned long long)frame->ip,
 	      (unsigned long long)frame->error, (unsigned long long)arch_read_cr2(),
-	      (unsigned long long)frame->rsp);
+	      (unsigned long long)frame->sp);
 }
 
 /* Interrupts are off. What comes back from here goes to where the frame says. */
@@ -197,6 +211,10 @@ void trap_entry(struct frame *frame)
 		break;
 	case VECTOR_SYSCALL:
 		syscall_entry(cpu, frame);
+		break;
+	case VECTOR_MF:
+		if (!user || !x87_fault(cpu, frame))
+			unexpected(frame);
 		break;
 	case VECTOR_NM:
 		if (user) {

@@ -11,6 +11,9 @@
  */
 #include "engine.h"
 #include <xst/bringup.h>
+#include <xst/image.h>
+#include <xst/world.h>
+#include "experiment.h"
 #include "task.h"
 
 #define EVENTS             32u /* a power of two */
@@ -25,10 +28,14 @@ enum event_kind {
 	EVENT_EXEC,
 	EVENT_EXIT,
 	EVENT_POLICY,
+	EVENT_MOVING,
+	EVENT_OFFLINE,
+	EVENT_ONLINE,
 };
 
 static const char *const event_names[] = {
 	"switch", "return-to-user", "device-not-available", "fork", "exec", "exit", "policy",
+	"moving", "offline", "online",
 };
 
 struct event {
@@ -45,7 +52,8 @@ struct side {
 	const struct xst_policy *policy; /* what the lab last asked for */
 	bool flipped;                    /* since the last switch: TS may be either way */
 	uint64_t validations_at_switch, kept_at_switch, preloads_at_switch;
-	uint64_t ts_checks, ts_mismatches, traps, traps_at_first_use;
+	uint64_t ts_checks, ts_mismatches, traps, traps_at_first_use, area_traps;
+	uint64_t bound, offlines;
 	uint64_t epochs_first_use, epochs_other;
 } __attribute__((aligned(64)));
 
@@ -152,11 +160,33 @@ void engine_cpu_start(struct cpu *cpu, const struct xst_policy *policy)
 	xst_cpu_reset_counters(&cpu->fpu);
 }
 
+/* Whose registers an event may save, and what had been saved before it. */
+struct before {
+	const struct xst_ctx *owner;
+	uint64_t saves, elided;
+};
+
+static struct before look(const struct cpu *cpu)
+{
+	return (struct before){cpu->fpu.owner, cpu->fpu.n.saves, cpu->fpu.n.saves_elided};
+}
+
+static void tell_saved(const struct cpu *cpu, const struct before *before)
+{
+	const struct xst_counters *n = &cpu->fpu.n;
+
+	if (!experiment->saved)
+		return;
+	if (n->saves != before->saves || n->saves_elided != before->elided)
+		experiment->saved(before->owner, n->saves_elided != before->elided);
+}
+
 void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx *previous_ctx,
 		   struct task *next, struct xst_ctx *next_ctx)
 {
 	struct side *side = &sides[cpu->id];
 	const struct xst_counters *n = &cpu->fpu.n;
+	struct before before = look(cpu);
 
 	side->validations_at_switch = n->validations;
 	side->kept_at_switch = n->loads_skipped_owner;
@@ -171,6 +201,7 @@ void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx 
 	} else {
 		xst_switch(&cpu->fpu, previous_ctx, next_ctx);
 	}
+	tell_saved(cpu, &before);
 	if (next->user && n->preloads != side->preloads_at_switch &&
 	    next->user->slots >= next->user->used_up_to) {
 		/* A use in between: the earlier ones were not too many. */
@@ -207,7 +238,10 @@ static void check_ts(struct cpu *cpu, struct side *side)
 	const struct xst_counters *n = &cpu->fpu.n;
 	bool ts = (arch_read_cr0() & CR0_TS) != 0, expected = false;
 
-	if (first_use(side)) {
+	if (!cpu->current->fpu.area) {
+		/* Whatever the policy: the first use must be seen. */
+		expected = true;
+	} else if (first_use(side)) {
 		if (side->flipped)
 			return;
 		expected = n->validations == side->validations_at_switch;
@@ -225,6 +259,7 @@ static void check_ts(struct cpu *cpu, struct side *side)
 void engine_return_to_user(struct cpu *cpu)
 {
 	uint64_t validations = cpu->fpu.n.validations;
+	struct before before = look(cpu);
 
 	if (counting) {
 		uint64_t start = arch_rdtsc();
@@ -235,16 +270,32 @@ void engine_return_to_user(struct cpu *cpu)
 	} else {
 		xst_return_to_user(&cpu->fpu);
 	}
+	tell_saved(cpu, &before);
 	check_ts(cpu, &sides[cpu->id]);
 	if (cpu->fpu.n.validations != validations)
 		remember(cpu, EVENT_RETURN, cpu->current->id, cpu->current->id);
 }
 
+/* The task touches a register for the first time: only now it costs memory. */
+static int first_area(struct cpu *cpu, struct task *task)
+{
+	int err = xst_device_not_available(&cpu->fpu);
+
+	sides[cpu->id].area_traps++;
+	if (err == XST_ERR_NEED_BYTES)
+		err = xst_ctx_attach(&cpu->fpu, &task->fpu, task_area(task), AREA_BYTES);
+	remember(cpu, EVENT_TRAP, task->id, task->id);
+	return err;
+}
+
 int engine_device_not_available(struct cpu *cpu)
 {
 	struct side *side = &sides[cpu->id];
+	struct before before = look(cpu);
 	int err;
 
+	if (!cpu->current->fpu.area)
+		return first_area(cpu, cpu->current);
 	side->traps++;
 	if (first_use(side))
 		side->traps_at_first_use++;
@@ -259,6 +310,7 @@ int engine_device_not_available(struct cpu *cpu)
 	} else {
 		err = xst_device_not_available(&cpu->fpu);
 	}
+	tell_saved(cpu, &before);
 	remember(cpu, EVENT_TRAP, cpu->current->id, cpu->current->id);
 	return err;
 }
@@ -281,6 +333,74 @@ void engine_exit(struct cpu *cpu, struct task *task)
 {
 	xst_ctx_exit(&cpu->fpu, &task->fpu);
 	remember(cpu, EVENT_EXIT, task->id, task->id);
+}
+
+void engine_moving(struct cpu *cpu, struct task *task)
+{
+	if (task_moving == MOVING_MARKED) {
+		xst_ctx_migrate(&cpu->fpu, &task->fpu);
+	} else if (task_moving == MOVING_BOUND && xst_ctx_home(&task->fpu) == cpu->id) {
+		task->cpu = cpu->id;
+		sides[cpu->id].bound++;
+	}
+	remember(cpu, EVENT_MOVING, task->id, task->id);
+}
+
+/* Values that are nobody's in every register that the save form reaches. */
+static void poison_registers(struct cpu *cpu)
+{
+	static uint8_t areas[LAB_MAX_CPUS][AREA_BYTES] __attribute__((aligned(64)));
+	uint8_t *area = areas[cpu->id];
+	const struct xst_system *sys = &lab_system;
+	uint32_t from = 32, to = 416;
+
+	xst_fresh_image(sys->insn, sys->mask, area, sys->layout.bytes);
+	if (sys->insn == XST_INSN_FNSAVE) {
+		area[8] = area[9] = 0; /* all valid */
+		from = 28;
+		to = 108;
+	} else {
+		area[4] = 0xff;
+	}
+	for (uint32_t i = from; i < to; i++)
+		area[i] = (uint8_t)(i | 0x41);
+	if (sys->insn >= XST_INSN_XSAVE) {
+		area[XST_HEADER_OFFSET] |= sys->mask & 7;
+		for (uint32_t i = 0; i < 256 && (sys->mask & XST_MASK(XST_COMP_AVX)); i++)
+			area[sys->layout.offset[XST_COMP_AVX] + i] = (uint8_t)(i | 0x82);
+	}
+	if (xst_w_load(NULL, sys->insn, area, sys->mask))
+		panic("a good image cannot be loaded");
+}
+
+/* Ref: SDM vol. 3A, "Processor State After Reset": CR0, CR4 and XCR0 */
+void engine_cpu_offline(struct cpu *cpu)
+{
+	uintptr_t cr4;
+
+	xst_cpu_offline(&cpu->fpu);
+	xst_clts();
+	poison_registers(cpu);
+	if (lab_system.insn >= XST_INSN_XSAVE)
+		xst_xsetbv(0, 1);
+	cr4 = arch_read_cr4();
+	if (cr4)
+		xst_write_cr4(cr4 & ~(XST_CR4_OSFXSR | XST_CR4_OSXMMEXCPT | XST_CR4_OSXSAVE |
+				      XST_CR4_PKE));
+	xst_write_cr0((xst_read_cr0() | XST_CR0_TS) & ~(XST_CR0_MP | XST_CR0_NE));
+	sides[cpu->id].offlines++;
+	remember(cpu, EVENT_OFFLINE, cpu->current->id, cpu->current->id);
+}
+
+void engine_cpu_online(struct cpu *cpu)
+{
+	struct xst_diag diag = {0};
+	int err = xst_cpu_online(&cpu->fpu, &diag);
+
+	if (err)
+		panic("xst_cpu_online on cpu %u: %s, %s", cpu->id, xst_strerror(err),
+		      diag.rule ? diag.rule : "?");
+	remember(cpu, EVENT_ONLINE, cpu->current->id, cpu->current->id);
 }
 
 void engine_set_policy(struct cpu *cpu, const struct xst_policy *policy)
@@ -331,6 +451,10 @@ void engine_totals(struct engine_totals *totals)
 		totals->ts_mismatches += side->ts_mismatches;
 		totals->traps += side->traps;
 		totals->traps_at_first_use += side->traps_at_first_use;
+		totals->area_traps += side->area_traps;
+		totals->bound += side->bound;
+		totals->offlines += side->offlines;
+		totals->fetches += cpus[id].fetches;
 		totals->epochs_first_use += side->epochs_first_use;
 		totals->epochs_other += side->epochs_other;
 		if (!xst_counters_balanced(&cpus[id].fpu.n))

@@ -21,6 +21,11 @@ int engine_device_not_available(struct cpu *cpu);
 void engine_fork(struct cpu *cpu, struct task *parent, struct task *child);
 void engine_exec(struct cpu *cpu, struct task *task);
 void engine_exit(struct cpu *cpu, struct task *task);
+/* @task, which just left @cpu, will run on another one. May decide that it stays. */
+void engine_moving(struct cpu *cpu, struct task *task);
+/* What a CPU holds that was switched off, and what makes it usable again. No task runs. */
+void engine_cpu_offline(struct cpu *cpu);
+void engine_cpu_online(struct cpu *cpu);
 void engine_set_policy(struct cpu *cpu, const struct xst_policy *policy);
 
 void engine_sum_counters(struct xst_counters *sum);
@@ -33,6 +38,10 @@ struct engine_totals {
 	uint64_t ts_checks, ts_mismatches;
 	uint64_t traps;              /* #NM that arrived here, whatever the engine says */
 	uint64_t traps_at_first_use; /* of these, under a first-use policy */
+	uint64_t area_traps; /* #NM of tasks that had no area yet; not among the traps */
+	uint64_t bound;      /* tasks that had to stay where their registers are */
+	uint64_t fetches;    /* registers asked for from another CPU */
+	uint64_t offlines;
 	uint64_t epochs_first_use, epochs_other; /* flips into either kind */
 	const char *counter_error; /* the first counter identity that broke, or NULL */
 };

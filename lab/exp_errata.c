@@ -16,11 +16,10 @@
 #define FCW_UNMASK_ZERODIV 0x37bu
 #define FXSAVE_FIP         8
 #define XSAVE_HEADER       512
-#define VECTOR_MF          16
 #define VECTOR_GP          13
 #define VECTOR_XM          19
 #define ON(machine)        (1u << (machine))
-#define AREA_BYTES         4096u
+#define SCRATCH_BYTES         4096u
 
 uint32_t errata_xsave(void *area);
 uint32_t errata_ldmxcsr(const uint32_t *mxcsr);
@@ -28,7 +27,7 @@ uint32_t errata_divide(const uint32_t *mxcsr, const float *one, const float *zer
 uint32_t errata_pending(const uint16_t *fcw);
 uintptr_t errata_pointers(void *area);
 
-static uint8_t area[AREA_BYTES] __attribute__((aligned(64)));
+static uint8_t area[SCRATCH_BYTES] __attribute__((aligned(64)));
 
 static uint64_t area_word(unsigned offset)
 {

@@ -19,6 +19,7 @@ static bool flip_phase(unsigned number)
 		.loops = args.loops,
 		.flips = SLOTS_A_FLIP,
 		.migrates = cpu_count > 1,
+		.live_random = true,
 	};
 	unsigned tasks_wanted = sizeof(uses) / sizeof(uses[0]);
 
@@ -28,6 +29,7 @@ static bool flip_phase(unsigned number)
 	for (unsigned i = 0; i < tasks_wanted; i++) {
 		spec.use = uses[i];
 		spec.cpu = i % cpu_count;
+		spec.no_area = i & 1;
 		task_create_user(&spec);
 	}
 	for (uint32_t id = 0; id < cpu_count; id++)

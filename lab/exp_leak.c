@@ -16,10 +16,10 @@
 #define SLOTS_MIN  8u
 #define SLOTS_SPAN 64u
 
-static int64_t lives_left; /* tasks that may still be created, in all */
+static int32_t lives_left; /* tasks that may still be created, in all */
 static uint64_t random;
 static struct spinlock random_lock;
-static uint64_t recreated;
+static uint32_t recreated;
 
 static uint64_t draw(void)
 {
@@ -43,11 +43,13 @@ static struct task_spec crowd_spec(void)
 
 	return (struct task_spec){
 		.program = user_mixed,
-		.loops = SLOTS_MIN + (r >> 8) % SLOTS_SPAN,
+		.loops = SLOTS_MIN + ((uint32_t)r >> 8) % SLOTS_SPAN,
 		.use = uses[r & 3],
-		.cpu = (uint32_t)((r >> 32) % cpu_count),
+		.cpu = (uint32_t)(r >> 32) % cpu_count,
 		.lifecycle = true,
 		.migrates = true,
+		.live_random = true,
+		.no_area = r & 4,
 	};
 }
 
@@ -76,7 +78,7 @@ static bool leak_phase(unsigned number)
 	}
 	if (number > 1)
 		return false;
-	lives_left = (int64_t)(args.loops / (SLOTS_MIN + SLOTS_SPAN / 2)) + CROWD;
+	lives_left = (int32_t)((uint32_t)args.loops / (SLOTS_MIN + SLOTS_SPAN / 2) + CROWD);
 	for (unsigned i = 0; i < CROWD && take_life(); i++) {
 		struct task_spec spec = crowd_spec();
 

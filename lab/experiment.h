@@ -25,6 +25,8 @@ struct experiment {
 	bool (*ended)(struct task *task);
 	/* May @parent fork, and what will the child be? */
 	bool (*may_fork)(const struct task *parent, struct task_spec *spec);
+	/* The registers of @ctx were just saved, or left out as INIT, at a switch. */
+	void (*saved)(const struct xst_ctx *ctx, bool elided);
 	/* After the last phase: NULL, or why the run failed. */
 	const char *(*verdict)(void);
 	/* What a run without failure is called; NULL = "ok". */
@@ -34,7 +36,7 @@ struct experiment {
 };
 
 extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_preload, exp_kthread,
-	exp_errata, exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
+	exp_errata, exp_slots, exp_live, exp_migrate, exp_pending, exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
 	exp_selftest_watchdog;
 
 extern const struct experiment *experiment; /* the one that runs */

@@ -52,6 +52,7 @@ struct args {
 	uint32_t tick;     /* timer period: LAPIC counts */
 	uint32_t watchdog; /* millions of TSC ticks without progress before it is a hang */
 	uint32_t use;      /* `preload`: slots in a row that use the registers */
+	uint32_t tasks;    /* `slots`: how many take turns */
 	uint64_t seed;
 	uint64_t loops; /* 0 = the experiment's own default */
 	int preempt;    /* -1 = the experiment's own default */
@@ -104,6 +105,8 @@ struct cpu {
 	struct task *current, *idle, *previous;
 	bool need_resched, idling;
 	bool fetch_wanted; /* another CPU asks for xst_cpu_evict() */
+	bool offline;
+	uint64_t fetches;  /* this CPU asked another one */
 	uint64_t ticks, random;
 	uint64_t progress; /* slots done by tasks here */
 	struct run_queue queue;

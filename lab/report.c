@@ -149,7 +149,7 @@ uint64_t report_corruption(const struct cpu *cpu, const struct mismatch *m)
 	print("{\"lab\":\"corruption\",\"task\":%u,\"cpu\":%u,\"component\":\"%s\","
 	      "\"register\":\"%s%u\",\"word\":%u,\"slot\":%llu,\"want\":\"0x%llx\","
 	      "\"got\":\"0x%llx\"}\n",
-	      cpu->current->id, cpu->id, m->component, m->reg, m->number, m->word,
+	      cpu->current->id, cpu->id, xst_comp_info(m->component)->text, m->reg, m->number, m->word,
 	      (unsigned long long)m->slot, (unsigned long long)m->want, (unsigned long long)m->got);
 	if (number == 0)
 		engine_dump_events(cpu);
@@ -159,6 +159,16 @@ uint64_t report_corruption(const struct cpu *cpu, const struct mismatch *m)
 void report_field(const char *name, uint64_t value)
 {
 	add_number(name, value);
+}
+
+void report_field_text(const char *name, const char *value)
+{
+	add_text(name, value);
+}
+
+void report_field_hex(const char *name, uint64_t value)
+{
+	add_hex(name, value);
 }
 
 static bool leaks_speculatively(void)
@@ -199,8 +209,62 @@ static uint64_t engine_instructions(const struct engine_totals *totals,
 	return totals->counted ? all - moves : 0;
 }
 
+static void add_counters(const struct xst_counters *n, const struct xst_counters *before)
+{
+	for (unsigned i = 0; i < COUNTERS; i++) {
+		size_t at = counters[i].offset;
+
+		add_number(counters[i].name, *(const uint64_t *)((const uint8_t *)n + at) -
+						     *(const uint64_t *)((const uint8_t *)before + at));
+	}
+}
+
+static struct {
+	struct xst_counters n;
+	uint64_t instructions, slots, uses;
+} point_before;
+
+static void point_take(void)
+{
+	struct engine_totals totals;
+
+	engine_totals(&totals);
+	engine_sum_counters(&point_before.n);
+	point_before.instructions = engine_instructions(&totals, &point_before.n);
+	point_before.slots = point_before.uses = 0;
+	for (unsigned i = 0; i < MAX_TASKS; i++) {
+		point_before.slots += user_blocks[i].slots;
+		point_before.uses += user_blocks[i].uses;
+	}
+}
+
+void report_point_start(void)
+{
+	point_take();
+}
+
+void report_point_begin(void)
+{
+	begin("point");
+}
+
+void report_point_end(void)
+{
+	struct xst_counters n = point_before.n;
+	uint64_t instructions = point_before.instructions, slots = point_before.slots;
+	uint64_t uses = point_before.uses;
+
+	point_take();
+	add_number("slots", point_before.slots - slots);
+	add_number("uses", point_before.uses - uses);
+	add_number("engine_instructions", point_before.instructions - instructions);
+	add_counters(&point_before.n, &n);
+	finish();
+}
+
 void report_result(const char *reason)
 {
+	static const struct xst_counters zero;
 	static uint32_t reporting;
 	struct engine_totals totals;
 	struct xst_counters sum;
@@ -237,9 +301,7 @@ void report_result(const char *reason)
 	add_bool("leaks_speculatively", leaks_speculatively());
 	add_number("corruptions", corruptions);
 	add_number("checks", checks);
-	for (unsigned i = 0; i < COUNTERS; i++)
-		add_number(counters[i].name,
-			   *(const uint64_t *)((const uint8_t *)&sum + counters[i].offset));
+	add_counters(&sum, &zero);
 	add_number("slots", slots);
 	add_number("uses", uses);
 	add_number("init_checks", init_checks);
@@ -249,6 +311,7 @@ void report_result(const char *reason)
 	add_number("ts_mismatches", totals.ts_mismatches);
 	add_number("epochs_first_use", totals.epochs_first_use);
 	add_number("epochs_other", totals.epochs_other);
+	add_number("area_traps", totals.area_traps);
 	experiment_report();
 	finish();
 	lab_exit(!reason);

@@ -8,6 +8,7 @@
  *   corruption  a register that was not what it must be (the first eight)
  *   ts-mismatch CR0.TS was not what the policy promises (the first four)
  *   event       what the engine was asked to do last on that CPU, after the first corruption
+ *   point       `slots`, `live`: what one setting of the sweep cost
  *   check       `errata`: one rule and whether this machine keeps it
  *   result      the outcome with all counters; status "ok", "failed", "skipped" or "known-failure"
  *   panic       the reason of an end without result
@@ -33,7 +34,17 @@ uint64_t report_corruption_count(void);
 _Noreturn void report_result(const char *reason);
 _Noreturn void report_skipped(const char *reason);
 
+/*
+ * One line of a sweep: begin, report_field()s, end. The end adds what the counters and
+ * the engine's instructions grew by since the last point, or since report_point_start().
+ */
+void report_point_start(void);
+void report_point_begin(void);
+void report_point_end(void);
+
 /* A member of the result line that only this experiment has; called from its report(). */
 void report_field(const char *name, uint64_t value);
+void report_field_text(const char *name, const char *value);
+void report_field_hex(const char *name, uint64_t value);
 
 #endif

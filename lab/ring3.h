@@ -33,6 +33,23 @@ enum syscall {
 #define FEATURE_AVX512   2u
 #define FEATURE_OPMASK64 4u /* AVX512BW: k registers of 64 bits */
 #define FEATURE_PKRU     8u
+#define FEATURE_SSE      16u
+#define FEATURE_FXSR     32u
+#define FEATURE_MF_ANY   64u /* a pending x87 exception comes at any waiting instruction */
+
+/* What a task has live, in one word; the rest it sets to INIT. MXCSR is a thing of its own here. */
+#define LIVE(component) (1u << (component))
+#define LIVE_MXCSR      (1u << 31)
+#define LIVE_ALL        0xffffffffu
+
+/* How a program makes its state small after it used it. */
+enum tidy { TIDY_NOTHING, TIDY_VZEROUPPER, TIDY_VZEROALL };
+
+#ifdef __x86_64__
+#define VECTOR_REGISTERS 16u
+#else
+#define VECTOR_REGISTERS 8u /* SDM vol. 1: 32-bit modes have XMM0 to XMM7 */
+#endif
 
 /* ring3_regs.S knows these offsets. */
 struct user_regs {
@@ -48,7 +65,7 @@ struct user_regs {
 	uint32_t mxcsr, pkru;
 	uint16_t fcw, fsw;
 	uint32_t unused[6];
-	uint8_t fxsave[512];
+	uint8_t image[512]; /* FXSAVE or FNSAVE */
 };
 
 _Static_assert(offsetof(struct user_regs, opmask) == 2048, "ring3_regs.S");
@@ -58,17 +75,18 @@ _Static_assert(offsetof(struct user_regs, mxcsr) == 2268, "ring3_regs.S");
 _Static_assert(offsetof(struct user_regs, pkru) == 2272, "ring3_regs.S");
 _Static_assert(offsetof(struct user_regs, fcw) == 2276, "ring3_regs.S");
 _Static_assert(offsetof(struct user_regs, fsw) == 2278, "ring3_regs.S");
-_Static_assert(offsetof(struct user_regs, fxsave) == 2304, "ring3_regs.S");
+_Static_assert(offsetof(struct user_regs, image) == 2304, "ring3_regs.S");
 
 struct mismatch {
-	const char *component, *reg;
+	uint32_t component;
+	const char *reg;
 	uint32_t number; /* of the register */
 	uint32_t word;   /* 64-bit word within it */
 	uint64_t slot, want, got;
 };
 
 /* How often a task uses its registers. */
-enum use { USE_ALWAYS, USE_SELDOM, USE_NEVER, USE_FIRST };
+enum use { USE_ALWAYS, USE_SELDOM, USE_NEVER, USE_FIRST, USE_CHANCE };
 
 struct user_block {
 	/* Set by the kernel when it (re-)creates the task. */
@@ -79,16 +97,22 @@ struct user_block {
 	uint64_t loops;
 	enum use use;
 	uint32_t use_first;       /* USE_FIRST: slots that use */
+	uint32_t use_million;     /* USE_CHANCE: slots in a million that use */
+	uint32_t live;            /* LIVE(), the same in each slot; 0 = at random */
+	enum tidy tidy;
 	uint32_t peer;            /* `pipe`: which end */
 	uint32_t flips;           /* a knob turn every so many slots; 0 = never */
 	bool lifecycle, migrates; /* fork, exec, exit; change CPUs */
 	bool inherited;           /* just forked: the registers are the parent's */
 	/* What the registers hold: INIT, or the values of this owner and slot. */
 	bool have_values;
-	uint32_t have_owner, have_generation;
+	uint32_t have_owner, have_generation, have_live;
 	uint64_t have_slot;
 	/* Added up by user mode, over all tasks on this memory; the kernel reports them. */
 	uint64_t checks, slots, uses, init_checks, fork_checks, migrations, used_up_to;
+	/* `pending`: is an exception pending, how many were left so, how many came. */
+	bool fault_pending;
+	uint64_t faults_left, faults_came;
 	bool quiet;
 	struct user_regs regs __attribute__((aligned(64)));
 	struct mismatch mismatch;
@@ -98,29 +122,41 @@ struct user_block {
 #define MAX_TASKS 16
 extern struct user_block user_blocks[MAX_TASKS];
 
-/* ---- ring3_regs.S; @features as above ---- */
-void user_regs_load(const struct user_regs *regs, uint32_t features);
-void user_regs_store(struct user_regs *regs, uint32_t features); /* leaves them as they are */
-void user_regs_peek(struct user_regs *regs, uint32_t features);  /* FXSAVE instead of popping */
+/* ---- ring3_regs.S; @features as above. What stores leaves the registers as they are. ---- */
+void user_x87_load(const struct user_regs *regs);
+void user_x87_clear(void);
+void user_x87_store(struct user_regs *regs);
+void user_x87_peek(struct user_regs *regs, uint32_t features); /* an empty stack */
+void user_vectors_load(const struct user_regs *regs, uint32_t features);
+void user_vectors_store(struct user_regs *regs, uint32_t features);
+void user_vzeroupper(void);
+void user_vzeroall(void);
+void user_x87_fault(const uint16_t *fcw);
+uint32_t user_x87_wait(void);
+uint32_t user_x87_next(void);
+extern const uint8_t user_x87_resume[];
 
 /* ---- ring3_check.c ---- */
 void user_check(struct user_block *u); /* whatever u->have_* says */
 void user_set_new(struct user_block *u, uint64_t slot);
+/* Of `pending`: did the exception come, and is the rest of x87 as it was left? */
+void user_check_fault(struct user_block *u, bool came, uint16_t fcw);
 
 /* ---- the programs: entered with the block as argument, never return ---- */
 void user_worker(struct user_block *u);
 void user_pipe(struct user_block *u);
 void user_mixed(struct user_block *u);
+void user_pending(struct user_block *u);
 void user_migrator(struct user_block *u);
 void user_handoff(struct user_block *u);
 void user_hang(struct user_block *u);
 
 /* ---- system calls ---- */
-static inline uint64_t user_syscall(enum syscall number, uint64_t a)
+static inline uintptr_t user_syscall(enum syscall number, uintptr_t a)
 {
-	uint64_t result;
+	uintptr_t result;
 
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"((uint64_t)number), "D"(a) : "memory");
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"((uintptr_t)number), "D"(a) : "memory");
 	return result;
 }
 

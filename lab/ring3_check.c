@@ -87,7 +87,7 @@ static uint32_t pkru_value(uint64_t base)
 	return ((uint32_t)(value(base, WORD_PKRU) >> 8) & ~3u) | 4u;
 }
 
-static void mismatch(struct user_block *u, const char *component, const char *reg, unsigned number,
+static void mismatch(struct user_block *u, unsigned component, const char *reg, unsigned number,
 		     unsigned word, uint64_t want, uint64_t got)
 {
 	if (u->quiet) {
@@ -104,130 +104,193 @@ static void mismatch(struct user_block *u, const char *component, const char *re
 	u->quiet = user_syscall(SYS_CORRUPTION, (uintptr_t)&u->mismatch) != 0;
 }
 
-static const char *vector_component(unsigned number, unsigned word)
-{
-	if (number >= 16)
-		return "Hi16_ZMM";
-	return word >= 4 ? "ZMM_Hi256" : word >= 2 ? "AVX" : "SSE";
-}
-
 static const char *vector_name(const struct user_block *u)
 {
 	return u->features & FEATURE_AVX512 ? "zmm" : u->features & FEATURE_AVX ? "ymm" : "xmm";
 }
 
-/* What all checks share; @base is 0 when the registers must be INIT. */
-static void check_vectors(struct user_block *u, uint64_t base, bool init)
+/* The component that holds @word of vector register @number. */
+static unsigned component_of(unsigned number, unsigned word)
+{
+	if (number >= 16)
+		return XST_COMP_HI16_ZMM;
+	return word >= 4 ? XST_COMP_ZMM_HI256 : word >= 2 ? XST_COMP_AVX : XST_COMP_SSE;
+}
+
+static unsigned vector_registers(const struct user_block *u)
+{
+	return VECTOR_REGISTERS * (u->features & FEATURE_AVX512 ? VECTOR_REGISTERS / 8 : 1);
+}
+
+static bool live(uint32_t set, unsigned component)
+{
+	return set & LIVE(component);
+}
+
+/* @set is what is live, the rest must be INIT. */
+static void check_vectors(struct user_block *u, uint64_t base, uint32_t set)
 {
 	const struct user_regs *r = &u->regs;
-	unsigned registers = u->features & FEATURE_AVX512 ? 32 : 16;
 	unsigned words = u->features & FEATURE_AVX512 ? 8 : u->features & FEATURE_AVX ? 4 : 2;
+	uint32_t mxcsr = set & LIVE_MXCSR ? mxcsr_value(u, base) : 0x1f80;
 
-	for (unsigned n = 0; n < registers; n++) {
+	for (unsigned n = 0; n < vector_registers(u); n++) {
 		for (unsigned w = 0; w < words; w++) {
-			uint64_t want = init ? 0 : value(base, WORD_VECTOR + 8 * n + w);
+			uint64_t want = live(set, component_of(n, w)) ?
+						value(base, WORD_VECTOR + 8 * n + w) :
+						0;
 
 			if (r->vector[n][w] != want)
-				mismatch(u, vector_component(n, w), vector_name(u), n, w, want,
+				mismatch(u, component_of(n, w), vector_name(u), n, w, want,
 					 r->vector[n][w]);
 		}
 	}
-	if (u->features & FEATURE_AVX512) {
-		for (unsigned n = 0; n < 8; n++) {
-			uint64_t want = init ? 0 : opmask_value(u, base, n);
+	for (unsigned n = 0; n < 8 && u->features & FEATURE_AVX512; n++) {
+		uint64_t want = live(set, XST_COMP_OPMASK) ? opmask_value(u, base, n) : 0;
 
-			if (r->opmask[n] != want)
-				mismatch(u, "opmask", "k", n, 0, want, r->opmask[n]);
-		}
+		if (r->opmask[n] != want)
+			mismatch(u, XST_COMP_OPMASK, "k", n, 0, want, r->opmask[n]);
 	}
+	if (r->mxcsr != mxcsr)
+		mismatch(u, XST_COMP_SSE, "mxcsr", 0, 0, mxcsr, r->mxcsr);
 }
 
-static void check_pkru(struct user_block *u, uint32_t want)
-{
-	if ((u->features & FEATURE_PKRU) && u->regs.pkru != want)
-		mismatch(u, "PKRU", "pkru", 0, 0, want, u->regs.pkru);
-}
-
-static void check_values(struct user_block *u)
+static void check_x87(struct user_block *u, uint64_t base)
 {
 	struct user_regs *r = &u->regs;
-	uint64_t base = hash_base(u, u->have_owner, u->have_generation, u->have_slot);
 
-	user_regs_store(r, u->features);
-	check_vectors(u, base, false);
+	user_x87_store(r);
 	for (unsigned n = 0; n < 8; n++) {
 		uint64_t mantissa = st_mantissa(base, n);
 		uint16_t sign_exponent = st_sign_exponent(base, n);
 
 		if (r->st[n].mantissa != mantissa)
-			mismatch(u, "x87", "st", n, 0, mantissa, r->st[n].mantissa);
+			mismatch(u, XST_COMP_X87, "st", n, 0, mantissa, r->st[n].mantissa);
 		if (r->st[n].sign_exponent != sign_exponent)
-			mismatch(u, "x87", "st", n, 1, sign_exponent, r->st[n].sign_exponent);
+			mismatch(u, XST_COMP_X87, "st", n, 1, sign_exponent, r->st[n].sign_exponent);
 	}
 	if (r->fcw != fcw_value(base))
-		mismatch(u, "x87", "fcw", 0, 0, fcw_value(base), r->fcw);
+		mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw_value(base), r->fcw);
 	if (r->fsw != fsw_value(base))
-		mismatch(u, "x87", "fsw", 0, 0, fsw_value(base), r->fsw);
-	if (r->mxcsr != mxcsr_value(u, base))
-		mismatch(u, "SSE", "mxcsr", 0, 0, mxcsr_value(u, base), r->mxcsr);
-	check_pkru(u, pkru_value(base));
+		mismatch(u, XST_COMP_X87, "fsw", 0, 0, fsw_value(base), r->fsw);
 }
 
-#define FXSAVE_FTW 4
-#define FXSAVE_ST  32
+/* Where FXSAVE and FNSAVE put things, and what an empty stack looks like there. */
+#define FXSAVE_FTW       4
+#define FXSAVE_ST        32
+#define FXSAVE_ST_STEP   16
+#define FXSAVE_EMPTY     0
+#define FNSAVE_FTW       8
+#define FNSAVE_ST        28
+#define FNSAVE_ST_STEP   10
+#define FNSAVE_EMPTY     0xff
 
-static void check_init(struct user_block *u)
+static void check_x87_init(struct user_block *u)
 {
 	struct user_regs *r = &u->regs;
+	bool fxsr = u->features & FEATURE_FXSR;
+	unsigned ftw = fxsr ? FXSAVE_FTW : FNSAVE_FTW;
+	uint8_t empty = fxsr ? FXSAVE_EMPTY : FNSAVE_EMPTY;
 
-	user_regs_peek(r, u->features);
-	check_vectors(u, 0, true);
+	user_x87_peek(r, u->features);
 	for (unsigned n = 0; n < 8; n++) {
+		const uint8_t *st = r->image + (fxsr ? FXSAVE_ST + n * FXSAVE_ST_STEP :
+						       FNSAVE_ST + n * FNSAVE_ST_STEP);
 		uint64_t low = 0;
 		uint16_t high = 0;
 
 		for (unsigned i = 0; i < 8; i++)
-			low |= (uint64_t)r->fxsave[FXSAVE_ST + 16 * n + i] << (8 * i);
+			low |= (uint64_t)st[i] << (8 * i);
 		for (unsigned i = 0; i < 2; i++)
-			high = (uint16_t)(high |
-					  (r->fxsave[FXSAVE_ST + 16 * n + 8 + i] << (8 * i)));
+			high = (uint16_t)(high | (st[8 + i] << (8 * i)));
 		if (low)
-			mismatch(u, "x87", "st", n, 0, 0, low);
+			mismatch(u, XST_COMP_X87, "st", n, 0, 0, low);
 		if (high)
-			mismatch(u, "x87", "st", n, 1, 0, high);
+			mismatch(u, XST_COMP_X87, "st", n, 1, 0, high);
 	}
-	if (r->fxsave[FXSAVE_FTW])
-		mismatch(u, "x87", "ftw", 0, 0, 0, r->fxsave[FXSAVE_FTW]);
+	if (r->image[ftw] != empty)
+		mismatch(u, XST_COMP_X87, "ftw", 0, 0, empty, r->image[ftw]);
 	if (r->fcw != 0x37f)
-		mismatch(u, "x87", "fcw", 0, 0, 0x37f, r->fcw);
+		mismatch(u, XST_COMP_X87, "fcw", 0, 0, 0x37f, r->fcw);
 	if (r->fsw)
-		mismatch(u, "x87", "fsw", 0, 0, 0, r->fsw);
-	if (r->mxcsr != 0x1f80)
-		mismatch(u, "SSE", "mxcsr", 0, 0, 0x1f80, r->mxcsr);
-	check_pkru(u, u->pkru_init);
-	u->init_checks++;
+		mismatch(u, XST_COMP_X87, "fsw", 0, 0, 0, r->fsw);
 }
 
 void user_check(struct user_block *u)
 {
-	if (u->have_values)
-		check_values(u);
+	uint32_t set = u->have_values ? u->have_live : 0;
+	uint32_t pkru = u->pkru_init;
+	uint64_t base = 0;
+
+	if (u->have_values) {
+		base = hash_base(u, u->have_owner, u->have_generation, u->have_slot);
+		pkru = pkru_value(base);
+	} else {
+		u->init_checks++;
+	}
+	/* In 32-bit builds x87 comes first: the vectors' part uses no x87. */
+	if (live(set, XST_COMP_X87))
+		check_x87(u, base);
 	else
-		check_init(u);
+		check_x87_init(u);
+	user_vectors_store(&u->regs, u->features);
+	if (u->features & FEATURE_SSE)
+		check_vectors(u, base, set);
+	if ((u->features & FEATURE_PKRU) && u->regs.pkru != pkru)
+		mismatch(u, XST_COMP_PKRU, "pkru", 0, 0, pkru, u->regs.pkru);
 	u->checks++;
+}
+
+void user_check_fault(struct user_block *u, bool came, uint16_t fcw)
+{
+	const uint16_t zero_divide = 4;
+	struct user_regs *r = &u->regs;
+
+	user_x87_peek(r, u->features);
+	if (!came)
+		mismatch(u, XST_COMP_X87, "fault", 0, 0, 1, 0);
+	if (r->fcw != fcw)
+		mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw, r->fcw);
+	if ((r->fsw & 0x3f) != zero_divide)
+		mismatch(u, XST_COMP_X87, "fsw", 0, 0, zero_divide, r->fsw);
+	u->checks++;
+}
+
+/* What the programs' own way to tidy up leaves live. */
+static uint32_t tidied(uint32_t set, enum tidy tidy)
+{
+	const uint32_t upper = LIVE(XST_COMP_AVX) | LIVE(XST_COMP_ZMM_HI256);
+
+	if (tidy == TIDY_NOTHING)
+		return set;
+	return set & ~(tidy == TIDY_VZEROALL ? upper | LIVE(XST_COMP_SSE) : upper);
+}
+
+static uint32_t live_set(struct user_block *u)
+{
+	uint64_t r;
+
+	if (u->live)
+		return u->live;
+	r = random_next(&u->random);
+	return r & 1 ? LIVE_ALL : (uint32_t)(r >> 32);
 }
 
 void user_set_new(struct user_block *u, uint64_t slot)
 {
 	struct user_regs *r = &u->regs;
 	uint64_t base = hash_base(u, u->id, u->generation, slot);
+	uint32_t set = live_set(u);
+	enum tidy tidy = u->features & FEATURE_AVX ? u->tidy : TIDY_NOTHING;
 
-	for (unsigned n = 0; n < 32; n++) {
+	for (unsigned n = 0; n < vector_registers(u); n++) {
 		for (unsigned w = 0; w < 8; w++)
-			r->vector[n][w] = value(base, WORD_VECTOR + 8 * n + w);
+			r->vector[n][w] = live(set, component_of(n, w)) ?
+						  value(base, WORD_VECTOR + 8 * n + w) :
+						  0;
 	}
 	for (unsigned n = 0; n < 8; n++) {
-		r->opmask[n] = opmask_value(u, base, n);
+		r->opmask[n] = live(set, XST_COMP_OPMASK) ? opmask_value(u, base, n) : 0;
 		r->st[n].mantissa = st_mantissa(base, n);
 		r->st[n].sign_exponent = st_sign_exponent(base, n);
 	}
@@ -235,12 +298,21 @@ void user_set_new(struct user_block *u, uint64_t slot)
 	r->env.fsw = fsw_value(base);
 	r->env.ftw = 0xffff;
 	r->env.fip = r->env.fop_fcs = r->env.fdp = r->env.fds = 0;
-	r->mxcsr = mxcsr_value(u, base);
+	r->mxcsr = set & LIVE_MXCSR ? mxcsr_value(u, base) : 0x1f80;
 	r->pkru = pkru_value(base);
-	user_regs_load(r, u->features);
+	if (live(set, XST_COMP_X87))
+		user_x87_load(r);
+	else
+		user_x87_clear();
+	user_vectors_load(r, u->features);
+	if (tidy == TIDY_VZEROUPPER)
+		user_vzeroupper();
+	else if (tidy == TIDY_VZEROALL)
+		user_vzeroall();
 	u->have_values = true;
 	u->have_owner = u->id;
 	u->have_generation = u->generation;
 	u->have_slot = slot;
+	u->have_live = tidied(set, tidy);
 	u->uses++;
 }

@@ -29,6 +29,9 @@ static bool uses_now(struct user_block *u, uint64_t i)
 		return true;
 	case USE_SELDOM:
 		return (next_random(u) & 15) == 0;
+	case USE_CHANCE:
+		/* 32 bits of it: no division of 64 bits, which 32-bit builds have not. */
+		return (uint32_t)(next_random(u) >> 32) % 1000000 < u->use_million;
 	case USE_FIRST:
 		return i < u->use_first;
 	default:
@@ -38,9 +41,12 @@ static bool uses_now(struct user_block *u, uint64_t i)
 
 static _Noreturn void leave(struct user_block *u)
 {
-	/* Whatever the last slot left is checked too. */
-	if (u->use != USE_NEVER && u->have_values)
+	/* Whatever the last slot left is checked too, in one more. */
+	if (u->use != USE_NEVER && u->have_values) {
 		user_check(u);
+		u->slots++;
+		u->uses++;
+	}
 	for (;;)
 		user_syscall(SYS_EXIT, 0);
 }
@@ -104,8 +110,8 @@ void user_mixed(struct user_block *u)
 		if ((r & 0x70) == 0 && u->use == USE_ALWAYS)
 			user_check(u);
 		u->slots++;
-		if (u->flips && i % u->flips == 0)
-			user_syscall(SYS_FLIP, r >> 32);
+		if (u->flips && (uint32_t)i % u->flips == 0)
+			user_syscall(SYS_FLIP, (uint32_t)(r >> 32));
 		if (u->lifecycle && ((r >> 20) & 15) == 0)
 			user_syscall(SYS_FORK, 0);
 		if (u->lifecycle && ((r >> 24) & 31) == 0) {
@@ -116,7 +122,7 @@ void user_mixed(struct user_block *u)
 		}
 		if (u->migrates && ((r >> 16) & 3) == 0) {
 			u->migrations++;
-			user_syscall(SYS_MIGRATE, (r >> 40) % u->cpus);
+			user_syscall(SYS_MIGRATE, (uint32_t)(r >> 40) % u->cpus);
 		} else if (r & 0x100) {
 			user_syscall(SYS_YIELD, 0);
 		}
@@ -138,11 +144,38 @@ void user_migrator(struct user_block *u)
 			use_registers(u);
 		u->slots++;
 		u->migrations++;
-		user_syscall(SYS_MIGRATE, i % u->cpus);
+		user_syscall(SYS_MIGRATE, (uint32_t)i % u->cpus);
 		if (r & 1)
 			use_registers(u);
 		if (r & 2)
 			user_syscall(SYS_YIELD, 0);
+	}
+	leave(u);
+}
+
+/*
+ * `pending`: the divide by zero of one slot comes in the next one, whoever ran and
+ * whatever CPU this is by then.
+ */
+void user_pending(struct user_block *u)
+{
+	static const uint16_t unmasked = 0x37b; /* zero divide */
+
+	for (uint64_t i = 0; i < u->loops; i++) {
+		uint64_t r = next_random(u);
+		uint32_t came;
+
+		u->fault_pending = true;
+		u->faults_left++;
+		user_x87_fault(&unmasked);
+		u->slots++;
+		if (u->migrates && (r & 1))
+			user_syscall(SYS_MIGRATE, (uint32_t)(r >> 32) % u->cpus);
+		else
+			user_syscall(SYS_YIELD, 0);
+		came = u->features & FEATURE_MF_ANY ? user_x87_next() : user_x87_wait();
+		user_check_fault(u, came, unmasked);
+		user_x87_clear();
 	}
 	leave(u);
 }

@@ -76,9 +76,9 @@ static uint64_t fork(struct cpu *cpu)
 void syscall_entry(struct cpu *cpu, struct frame *frame)
 {
 	struct task *self = cpu->current;
-	uint64_t a = frame->rdi;
+	uint64_t a = frame->di;
 
-	switch (frame->rax) {
+	switch (frame->ax) {
 	case SYS_YIELD:
 		task_yield();
 		break;
@@ -95,7 +95,7 @@ void syscall_entry(struct cpu *cpu, struct frame *frame)
 		pipe_write((unsigned)a);
 		break;
 	case SYS_FORK:
-		frame->rax = fork(cpu);
+		frame->ax = fork(cpu);
 		break;
 	case SYS_EXEC:
 		engine_exec(cpu, self);
@@ -108,13 +108,13 @@ void syscall_entry(struct cpu *cpu, struct frame *frame)
 		handoff_rounds(cpu, self->user->peer, a);
 		break;
 	case SYS_CORRUPTION:
-		frame->rax = report_corruption(cpu, (const struct mismatch *)(uintptr_t)a);
+		frame->ax = report_corruption(cpu, (const struct mismatch *)(uintptr_t)a);
 		break;
 	case SYS_CORRUPTIONS:
 		report_corruptions(a);
 		break;
 	default:
 		panic("task %u: unknown system call %llu", self->id,
-		      (unsigned long long)frame->rax);
+		      (unsigned long long)frame->ax);
 	}
 }

@@ -5,10 +5,10 @@
 #include "experiment.h"
 
 #define STACK_BYTES 8192u
-#define AREA_BYTES  12288u /* AVX-512 and AMX together need 11008 */
 
 struct task tasks[MAX_TASKS];
 uint32_t live_tasks;
+enum moving task_moving;
 
 static struct task idle_tasks[LAB_MAX_CPUS];
 static uint8_t stacks[MAX_TASKS][STACK_BYTES] __attribute__((aligned(64)));
@@ -53,6 +53,11 @@ static void enqueue(struct task *task)
 {
 	struct cpu *target = &cpus[task->cpu];
 
+	/* Who comes too late for this waits until the CPU is back. */
+	if (__atomic_load_n(&target->offline, __ATOMIC_SEQ_CST)) {
+		task->cpu = 0;
+		target = &cpus[0];
+	}
 	queue_put(&target->queue, task);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (target != this_cpu() && __atomic_load_n(&target->idling, __ATOMIC_SEQ_CST))
@@ -68,6 +73,8 @@ static void finish_switch(void)
 
 	if (previous == cpu->idle)
 		return;
+	if (!previous->kernel && previous->state == TASK_READY && previous->cpu != cpu->id)
+		engine_moving(cpu, previous);
 	spin_lock(&previous->lock);
 	__atomic_store_n(&previous->on_cpu, false, __ATOMIC_RELEASE);
 	state = previous->state;
@@ -217,11 +224,23 @@ static uintptr_t *stack_prepare(struct task *task, const uint8_t *entry, uintptr
 	return sp;
 }
 
+void *task_area(const struct task *task)
+{
+	return areas[task->id];
+}
+
 static uint32_t user_features(void)
 {
 	uint64_t xcr0 = lab_system.xcr0 ? xst_xgetbv(0) : 0;
 	uint32_t r[4], features = 0;
 
+	/* ERRATA(qemu-mf-fwait-only) */
+	if (machine_kind() != MACHINE_QEMU_TCG)
+		features |= FEATURE_MF_ANY;
+	if (lab_system.caps.sse)
+		features |= FEATURE_SSE;
+	if (lab_system.caps.fxsr)
+		features |= FEATURE_FXSR;
 	if (xcr0 & XST_MASK(XST_COMP_AVX))
 		features |= FEATURE_AVX;
 	if (xcr0 & XST_MASK(XST_COMP_ZMM_HI256)) {
@@ -255,6 +274,10 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	user->loops = spec->loops;
 	user->use = spec->use;
 	user->use_first = spec->use_first;
+	user->use_million = spec->use_million;
+	user->live = spec->live || spec->live_random ? spec->live : LIVE_ALL;
+	user->tidy = spec->tidy;
+	user->fault_pending = false;
 	user->peer = spec->peer;
 	user->flips = spec->flips;
 	user->lifecycle = spec->lifecycle;
@@ -263,15 +286,18 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	stack_prepare(task, task_first_user, 0);
 	frame = (struct frame *)(task->stack_top - sizeof(struct frame));
 	*frame = (struct frame){
-		.rdi = (uintptr_t)user,
-		.rip = (uintptr_t)spec->program,
+		.di = (uintptr_t)user,
+		.ip = (uintptr_t)spec->program,
 		.cs = SEL_USER_CODE,
-		.rflags = FLAGS_IF | FLAGS_RESERVED,
+		.flags = FLAGS_IF | FLAGS_RESERVED,
 		/* As after a call: the ABI wants the stack 8 bytes off a multiple of 16. */
-		.rsp = (uintptr_t)user->stack + sizeof(user->stack) - 8,
+		.sp = (uintptr_t)user->stack + sizeof(user->stack) - 8,
 		.ss = SEL_USER_DATA,
 	};
-	if (xst_ctx_init(&lab_system, &task->fpu, areas[task->id], AREA_BYTES) != XST_OK)
+	/* Refused where components are enabled that CR0.TS does not guard. */
+	if (spec->no_area && xst_ctx_init(&lab_system, &task->fpu, NULL, 0) == XST_OK)
+		return;
+	if (xst_ctx_init(&lab_system, &task->fpu, task_area(task), AREA_BYTES) != XST_OK)
 		panic("a task's area of %u bytes is too small: %u are needed", AREA_BYTES,
 		      lab_system.ctx_bytes);
 }
@@ -308,16 +334,20 @@ void task_recreate(struct task *task, const struct task_spec *spec)
 struct task *task_fork(struct cpu *cpu, const struct task_spec *spec)
 {
 	struct task *parent = cpu->current, *child = take_free();
+	struct task_spec own = *spec;
 
 	if (!child)
 		return NULL;
+	/* A parent that never touched a register has nothing to hand on. */
+	own.no_area = !parent->fpu.area;
 	user_blocks[child->id].generation++;
-	user_prepare(child, spec);
+	user_prepare(child, &own);
 	engine_fork(cpu, parent, child);
 	child->user->have_values = parent->user->have_values;
 	child->user->have_owner = parent->user->have_owner;
 	child->user->have_generation = parent->user->have_generation;
 	child->user->have_slot = parent->user->have_slot;
+	child->user->have_live = parent->user->have_live;
 	child->user->inherited = true;
 	__atomic_fetch_add(&live_tasks, 1, __ATOMIC_SEQ_CST);
 	start(child);
@@ -349,6 +379,22 @@ void task_idle_init(struct cpu *cpu)
 	idle->state = TASK_READY;
 	idle->on_cpu = true;
 	cpu->idle = cpu->current = idle;
+}
+
+void task_cpu_offline(struct cpu *cpu)
+{
+	struct task *task;
+
+	__atomic_store_n(&cpu->offline, true, __ATOMIC_SEQ_CST);
+	while ((task = queue_take(&cpu->queue))) {
+		task->cpu = 0;
+		enqueue(task);
+	}
+}
+
+void task_cpu_online(struct cpu *cpu)
+{
+	__atomic_store_n(&cpu->offline, false, __ATOMIC_SEQ_CST);
 }
 
 void task_idle_loop(struct cpu *cpu)

@@ -43,9 +43,20 @@ struct task_spec {
 	void (*program)(struct user_block *user);
 	uint64_t loops;
 	enum use use;
-	uint32_t use_first, peer, flips, cpu;
+	uint32_t use_first, use_million, peer, flips, cpu;
+	uint32_t live; /* LIVE(); 0 = all, in every slot */
+	enum tidy tidy;
 	bool lifecycle, migrates;
+	bool live_random; /* something else in each slot */
+	bool no_area;     /* until it touches a register */
 };
+
+/* How a task changes CPUs while registers elsewhere may be its only copy (save=displaced). */
+enum moving { MOVING_FETCHED, MOVING_MARKED, MOVING_BOUND };
+extern enum moving task_moving;
+
+#define AREA_BYTES 12288u /* AVX-512 and AMX together need 11008 */
+void *task_area(const struct task *task);
 
 struct task *task_create_user(const struct task_spec *spec);
 /* The same on the memory of a task that just ended. */
@@ -53,6 +64,9 @@ void task_recreate(struct task *task, const struct task_spec *spec);
 struct task *task_create_kernel(void (*function)(void), uint32_t cpu);
 struct task *task_fork(struct cpu *cpu, const struct task_spec *spec);
 void task_idle_init(struct cpu *cpu);
+/* This CPU goes, and its tasks go to CPU 0; it comes back. */
+void task_cpu_offline(struct cpu *cpu);
+void task_cpu_online(struct cpu *cpu);
 
 void task_yield(void);
 void task_move(uint32_t cpu);

@@ -12,6 +12,7 @@
 #include "lab/list.h"
 #include "lab/print.h"
 #include "lab/run.h"
+#include "lab/sweep.h"
 #include "ui/opt.h"
 #include "ui/ui.h"
 
@@ -25,7 +26,7 @@
 
 enum {
 	O_POLICY = 1, O_MACHINE, O_CPUS, O_SEED, O_LOOPS, O_TIMEOUT, O_QUIET, O_JOBS, O_ROM, O_KEEP,
-	O_ARG,
+	O_ARG, O_COST,
 };
 
 static const struct opt run_options[] = {
@@ -40,6 +41,8 @@ static const struct opt run_options[] = {
 	{ O_JOBS, 0, "jobs", "N", "emulators at a time; default: number of CPUs here" },
 	{ O_ROM, 0, "rom", "FILE", "another image of the lab" },
 	{ O_KEEP, 0, "keep", NULL, "keep the output of good runs too, and say where it is" },
+	{ O_COST, 0, "cost", "LIST",
+	  "cycles assumed for 'slots'; default\nsave=165,restore=390,trap=600,ts=60" },
 	{ O_ARG, 0, "arg", "KEY=VALUE", "one more argument for the lab's kernel" },
 	{ 0 },
 };
@@ -231,6 +234,12 @@ static int read_command(struct request *q, int argc, char **argv)
 		case O_KEEP:
 			q->plan.keep_all = true;
 			break;
+		case O_COST:
+			if (!lab_costs_parse(p.arg, &q->plan.costs)) {
+				opt_bad(&p, "save=N,restore=N,trap=N,ts=N, cycles from 0 to 1e9");
+				return p.status;
+			}
+			break;
 		case O_ARG:
 			status = add_extra(q, &p);
 			break;
@@ -350,7 +359,8 @@ static int lab_run_verb(int argc, char **argv)
 	int status;
 
 	q.plan = (struct lab_plan){ .rom = &rom, .parallel = cpus_here(), .seed = SEED_DEFAULT,
-				    .timeout_ms = 120000, .quiet_ms = 20000, .progress = true };
+				    .timeout_ms = 120000, .quiet_ms = 20000, .progress = true,
+				    .costs = { .save = 165, .restore = 390, .trap = 600, .ts = 60 } };
 	status = read_command(&q, argc, argv);
 	if (status >= 0)
 		return status;

@@ -2,12 +2,13 @@
 /*
  * Tests of the lab on real emulators, through the same engine as `xstate lab run`.
  *
- *     t_lab GROUP IMAGES    GROUP: shapes repeat smp twins verdicts errata budget
+ *     t_lab GROUP IMAGES    GROUP: shapes repeat smp moves sweeps twins verdicts errata budget
  *
  * IMAGES is the folder with lab.rom and the broken twins. Prints a line for each
  * case; ends with 77 when no emulator is here.
  */
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <xst/policy.h>
 
 #include "lab/run.h"
+#include "lab/sweep.h"
 
 #define SEED	   0x1ab5eed
 #define SKIPPED	   77
@@ -278,6 +280,150 @@ static void smp(const struct lab_machine *machines, size_t count)
 	release(jobs, n);
 }
 
+/* --- moves: CPUs change, exceptions wait, memory comes late --- */
+
+static void moves(const struct lab_machine *machines, size_t count)
+{
+	static struct lab_job jobs[2 * 3 * POLICIES];
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++) {
+		for (size_t p = 0; p < POLICIES; p++) {
+			jobs[n++] = job("migrate", policies[p], &machines[m]);
+			jobs[n++] = job("pending", policies[p], &machines[m]);
+			jobs[n++] = job("pending", policies[p], &machines[m]);
+			jobs[n - 1].cpus = 2;
+		}
+	}
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++) {
+		const struct lab_job *j = &jobs[i];
+
+		if (!expect_ok(j))
+			continue;
+		if (!strcmp(j->experiment->name, "pending"))
+			expect(get(j, "faults_left") >= 3000 &&
+				       get(j, "faults_came") == get(j, "faults_left"),
+			       "%s on %s with %u CPUs: each exception came to its owner", j->policy,
+			       j->machine->name, j->cpus);
+		else
+			expect(get(j, "offlines") > 50 && get(j, "first_uses") > 10 &&
+				       get(j, "first_uses") == get(j, "area_traps") &&
+				       get(j, "ended_without_area") > 0 &&
+				       (get(j, "fetches") > 100) == !strcmp(j->policy, "laziest"),
+			       "%s on %s: CPUs went off, areas came at the first use, and only "
+			       "laziest fetches", j->policy, j->machine->name);
+	}
+	release(jobs, n);
+}
+
+/* --- sweeps: the break-even is where the formula says; a save writes what is live --- */
+
+static bool near(double a, double b, double part)
+{
+	return fabs(a - b) <= part * b;
+}
+
+static void check_break_even(struct lab_plan *plan)
+{
+	static const struct lab_costs costs[] = {
+		{ 165, 390, 600, 60 }, { 165, 390, 2500, 60 }, { 100, 200, 150, 0 },
+	};
+
+	for (size_t c = 0; c < sizeof(costs) / sizeof(costs[0]); c++) {
+		plan->costs = costs[c];
+		for (size_t i = 0; i < plan->count; i++) {
+			const struct lab_job *j = &plan->jobs[i];
+			struct lab_break_even b;
+
+			if (strcmp(j->policy, "lazy") || !lab_break_even(plan, j, &b))
+				continue;
+			expect(near(b.measured, b.formula, 0.02) && near(b.traps, b.measured, 0.02),
+			       "lazy on %s, trap of %g cycles: break-even at %.0f using slots per "
+			       "million, %.0f by the formula; %.0f traps there",
+			       j->machine->name, plan->costs.trap, b.measured, b.formula, b.traps);
+		}
+	}
+}
+
+static const json_t *point(const struct lab_job *j, const char *live)
+{
+	size_t i;
+	json_t *p;
+
+	json_array_foreach (j->result.points, i, p) {
+		const char *name = json_string_value(json_object_get(p, "live"));
+
+		if (name && !strcmp(name, live))
+			return p;
+	}
+	expect(false, "live on %s has a point '%s'", j->machine->name, live);
+	return NULL;
+}
+
+static json_int_t figure(const json_t *p, const char *name)
+{
+	return json_integer_value(json_object_get(p, name));
+}
+
+/* Where the CPU tracks what is INIT; QEMU's does not (qemu-xinuse). */
+static void check_live(const struct lab_job *j)
+{
+	static const struct {
+		const char *live, *xstate_bv;
+	} wants[] = {
+		{ "untouched", "0x0" }, { "x87", "0x1" },     { "SSE", "0x2" },
+		{ "x87+SSE", "0x3" },   { "SSE+AVX", "0x6" }, { "SSE+AVX, VZEROUPPER", "0x2" },
+	};
+	bool skip_init = !strcmp(j->policy, "auto");
+	const json_t *all, *init, *upper;
+
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		const json_t *p = point(j, wants[i].live);
+		const char *bv = json_string_value(json_object_get(p, "xstate_bv"));
+
+		expect(bv && !strcmp(bv, wants[i].xstate_bv) && figure(p, "images") > 100,
+		       "%s on %s: with %s live a save has XSTATE_BV %s", j->policy, j->machine->name,
+		       wants[i].live, bv ? bv : "?");
+	}
+	all = point(j, "all");
+	init = point(j, "init");
+	upper = point(j, "all, VZEROUPPER");
+	expect(figure(init, "bytes_written") < figure(upper, "bytes_written") &&
+		       figure(upper, "bytes_written") < figure(all, "bytes_written"),
+	       "%s on %s writes less after VZEROUPPER and least when all is INIT", j->policy,
+	       j->machine->name);
+	expect(skip_init == (figure(init, "saves") == 0) &&
+		       skip_init == (figure(init, "saves_elided") > 100) &&
+		       skip_init == (figure(init, "loads_elided_init") > 100) &&
+		       figure(all, "saves_elided") == 0,
+	       "%s on %s %s INIT", j->policy, j->machine->name,
+	       skip_init ? "leaves out saves and loads of" : "saves and loads also");
+}
+
+static void sweeps(const struct lab_machine *machines, size_t count)
+{
+	static struct lab_job jobs[3 * 5];
+	struct lab_plan plan = { .jobs = jobs };
+	size_t n = 0;
+
+	for (size_t m = 0; m < count; m++) {
+		jobs[n++] = job("slots", "eager", &machines[m]);
+		jobs[n++] = job("slots", "lazy", &machines[m]);
+		jobs[n++] = job("slots", "laziest", &machines[m]);
+		jobs[n++] = job("live", "eager", &machines[m]);
+		jobs[n++] = job("live", "auto", &machines[m]);
+	}
+	run("lab", jobs, n, QUIET_MS);
+	plan.count = n;
+	for (size_t i = 0; i < n; i++)
+		if (expect_ok(&jobs[i]) && !strcmp(jobs[i].experiment->name, "live") &&
+		    jobs[i].machine->emulator == LAB_BOCHS)
+			check_live(&jobs[i]);
+	check_break_even(&plan);
+	release(jobs, n);
+}
+
 /* --- twins: an engine broken in one way is caught; the good one passes the same --- */
 
 static void twins(const struct lab_machine *machines, size_t count)
@@ -402,6 +548,7 @@ static const struct {
 	size_t machines; /* how many of the three */
 } groups[] = {
 	{ "shapes", shapes, 3 },     { "repeat", repeat, 3 }, { "smp", smp, 2 },
+	{ "moves", moves, 2 },	     { "sweeps", sweeps, 3 },
 	{ "twins", twins, 2 },	     { "errata", errata, 3 }, { "budget", budget, 3 },
 	{ "verdicts", verdicts, 2 },
 };

@@ -10,6 +10,7 @@
 
 #include <xst/policy.h>
 
+#include "lab/sweep.h"
 #include "lab/words.h"
 #include "ui/json.h"
 #include "ui/table.h"
@@ -141,6 +142,7 @@ void lab_print_table(FILE *out, const struct lab_plan *plan)
 		"seed 0x%" PRIx64 "\n\n",
 		plan->seed);
 	lab_words(out, plan);
+	lab_print_sweeps(out, plan);
 }
 
 /* Keys written by hand, first, so that a reader finds them in one place. */
@@ -178,14 +180,28 @@ static void copy_value(struct jw *w, const char *key, const json_t *v)
 	}
 }
 
-static void copy_object(struct jw *w, json_t *o)
+static void copy_object(struct jw *w, json_t *o, bool (*leave_out)(const char *key))
 {
 	const char *key;
 	json_t *v;
 
 	json_object_foreach (o, key, v)
-		if (!written_by_hand(key))
+		if (!leave_out(key))
 			copy_value(w, key, v);
+}
+
+static bool kind_of_line(const char *key)
+{
+	return !strcmp(key, "lab");
+}
+
+/* A place on the scale, null when it is beyond it. */
+static void edge(struct jw *w, const char *key, double v)
+{
+	if (v >= 0 && v <= 1e6)
+		jw_f64(w, key, v);
+	else
+		jw_null(w, key);
 }
 
 static void number_or_null(struct jw *w, const struct lab_result *r, const char *key)
@@ -203,6 +219,7 @@ static void json_row(struct jw *w, const struct lab_plan *plan, const struct lab
 	static const char *const status[] = { "ok", "failed", "skipped",
 					      "known-failure" };
 	const struct lab_result *r = &job->result;
+	struct lab_break_even b;
 	double cost;
 
 	jw_object(w, NULL);
@@ -219,10 +236,34 @@ static void json_row(struct jw *w, const struct lab_plan *plan, const struct lab
 	else
 		jw_null(w, "instructions_per_switch");
 	number_or_null(w, r, "corruptions");
-	copy_object(w, r->result);
+	copy_object(w, r->result, written_by_hand);
+	if (lab_break_even(plan, job, &b)) {
+		jw_object(w, "break_even");
+		edge(w, "formula_uses_per_million", b.formula);
+		edge(w, "measured_uses_per_million", b.measured);
+		jw_f64(w, "measured_traps_per_million", b.traps);
+		edge(w, "instructions_uses_per_million", b.instructions);
+		jw_f64(w, "save_cycles", plan->costs.save);
+		jw_f64(w, "restore_cycles", plan->costs.restore);
+		jw_f64(w, "trap_cycles", plan->costs.trap);
+		jw_f64(w, "ts_cycles", plan->costs.ts);
+		jw_end(w);
+	}
+	if (r->points) {
+		size_t i;
+		json_t *point;
+
+		jw_array(w, "points");
+		json_array_foreach (r->points, i, point) {
+			jw_object(w, NULL);
+			copy_object(w, point, kind_of_line);
+			jw_end(w);
+		}
+		jw_end(w);
+	}
 	if (r->boot) {
 		jw_object(w, "cpu");
-		copy_object(w, r->boot);
+		copy_object(w, r->boot, written_by_hand);
 		jw_end(w);
 	}
 	if (*job->kept)

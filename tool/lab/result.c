@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define POINTS_MAX 256 /* no experiment has so many */
+
 /* A copy of @s that fits, cut with dots. */
 static void keep(char *buf, size_t size, const char *s)
 {
@@ -65,6 +67,11 @@ static void take_object(struct lab_result *r, json_t *o, const char *line)
 			keep(r->panic, sizeof(r->panic), text ? text : "no reason given");
 	} else if (!strcmp(kind, "check")) {
 		take_check(r, o);
+	} else if (!strcmp(kind, "point")) {
+		if (!r->points)
+			r->points = json_array();
+		if (json_array_size(r->points) < POINTS_MAX)
+			json_array_append(r->points, o);
 	} else if (!strcmp(kind, "result")) {
 		if (r->result)
 			keep(r->garbled, sizeof(r->garbled), "the lab gave two results");
@@ -262,5 +269,6 @@ void lab_result_free(struct lab_result *r)
 {
 	json_decref(r->boot);
 	json_decref(r->result);
+	json_decref(r->points);
 	memset(r, 0, sizeof(*r));
 }

@@ -30,6 +30,7 @@ struct lab_result {
 	char reason[400]; /* why it failed or was skipped */
 	json_t *boot;	  /* the lines of these kinds, or NULL */
 	json_t *result;
+	json_t *points;	  /* an array: the settings of a sweep, or NULL */
 	uint64_t done, total; /* progress */
 	enum lab_end end;
 	uint64_t corruption_lines;

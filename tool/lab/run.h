@@ -26,6 +26,11 @@ struct lab_job {
 	char kept[PATH_MAX]; /* folder with everything the run left, when it failed */
 };
 
+/* What things cost on some real CPU, in cycles; given, not measured. */
+struct lab_costs {
+	double save, restore, trap, ts;
+};
+
 struct lab_plan {
 	const struct lab_rom *rom;
 	struct lab_job *jobs;
@@ -38,6 +43,7 @@ struct lab_plan {
 	uint64_t quiet_ms;    /* longest silence before a boot counts as hung */
 	bool keep_all;	      /* keep the folders of good runs too */
 	bool progress;	      /* show a bar */
+	struct lab_costs costs;
 };
 
 /**

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `migrate`: tasks change CPUs all the time, begin without memory for registers, fork,
+ * exec and end, while CPUs go off and come back with garbage in their registers.
+ *
+ * Under save=displaced a task's only copy may be in the registers of the CPU it left.
+ * There are three ways to move it: fetched when it is needed, written to memory when
+ * it is marked for the move, or bound to its CPU until it is displaced. A crowd for each;
+ * before these one task alone, which nobody displaces, so it is always fetched.
+ */
+#include "experiment.h"
+#include "engine.h"
+#include "report.h"
+
+#define CROWD       6u
+#define SLOTS_MIN   16u
+#define SLOTS_SPAN  64u
+#define AWAKE_SPAN  64u /* yields of a CPU's thread between two times off */
+#define OFF_SLOTS   64u /* slots that others do while a CPU is off */
+#define OFF_PATIENCE 200000u
+#define WAYS        3u
+
+static int32_t lives_left;
+static uint64_t random;
+static struct spinlock random_lock;
+static uint64_t moved[WAYS], fetches[WAYS], bound[WAYS];
+static uint32_t no_area;
+
+static uint64_t draw(void)
+{
+	uint64_t r;
+
+	spin_lock(&random_lock);
+	r = random_next(&random);
+	spin_unlock(&random_lock);
+	return r;
+}
+
+static bool take_life(void)
+{
+	return __atomic_sub_fetch(&lives_left, 1, __ATOMIC_SEQ_CST) >= 0;
+}
+
+static struct task_spec any_spec(void)
+{
+	static const enum use uses[4] = {USE_ALWAYS, USE_SELDOM, USE_SELDOM, USE_NEVER};
+	uint64_t r = draw();
+
+	return (struct task_spec){
+		.program = user_mixed,
+		.loops = SLOTS_MIN + ((uint32_t)r >> 8) % SLOTS_SPAN,
+		.use = uses[r & 3],
+		.cpu = (uint32_t)(r >> 32) % cpu_count,
+		.lifecycle = true,
+		.migrates = true,
+		.live_random = true,
+		.no_area = r & 4,
+	};
+}
+
+/* Alone on its CPU with interrupts off: no task, no fetch; then the registers are lost. */
+static void off_and_on(struct cpu *cpu)
+{
+	uint64_t until;
+
+	engine_cpu_offline(cpu);
+	/* The boot CPU only sleeps and wakes: tasks need one to go to. */
+	if (cpu->id) {
+		task_cpu_offline(cpu);
+		until = lab_progress() + OFF_SLOTS;
+		for (unsigned i = 0; i < OFF_PATIENCE && lab_progress() < until; i++)
+			arch_pause();
+	}
+	engine_cpu_online(cpu);
+	task_cpu_online(cpu);
+}
+
+static _Noreturn void hotplug(void)
+{
+	uint64_t state = args.seed ^ 0x0ff ^ this_cpu()->id;
+
+	while (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
+		uint32_t awake = 1 + (uint32_t)random_next(&state) % AWAKE_SPAN;
+
+		while (awake-- && __atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
+			arch_irq_window();
+			task_yield();
+		}
+		off_and_on(this_cpu());
+	}
+	task_exit();
+}
+
+static uint64_t migrations(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MAX_TASKS; i++)
+		sum += user_blocks[i].migrations;
+	return sum;
+}
+
+/* What happened since the last call is the doing of @way. */
+static void take_totals(enum moving way)
+{
+	static uint64_t moved_before, fetches_before, bound_before;
+	struct engine_totals totals;
+
+	engine_totals(&totals);
+	moved[way] += migrations() - moved_before;
+	fetches[way] += totals.fetches - fetches_before;
+	bound[way] += totals.bound - bound_before;
+	moved_before = migrations();
+	fetches_before = totals.fetches;
+	bound_before = totals.bound;
+}
+
+static void lonely(void)
+{
+	struct task_spec spec = {
+		.program = user_migrator,
+		.loops = args.loops / 8,
+		.use = USE_ALWAYS,
+		.no_area = true,
+	};
+
+	task_create_user(&spec);
+	spec.program = user_worker;
+	spec.use = USE_NEVER;
+	for (uint32_t id = 0; id < cpu_count; id++) {
+		spec.cpu = id;
+		task_create_user(&spec);
+		experiment_kernel_noise(id);
+	}
+}
+
+static bool migrate_phase(unsigned number)
+{
+	random = args.seed ^ 0x316 ^ number;
+	lab_total = WAYS * args.loops;
+	if (number == 0) {
+		lonely();
+		return true;
+	}
+	take_totals(task_moving);
+	if (number > WAYS)
+		return false;
+	task_moving = (enum moving)(number - 1);
+	lives_left = (int32_t)((uint32_t)args.loops / (SLOTS_MIN + SLOTS_SPAN / 2)) + (int32_t)CROWD;
+	for (unsigned i = 0; i < CROWD && take_life(); i++) {
+		struct task_spec spec = any_spec();
+
+		task_create_user(&spec);
+	}
+	for (uint32_t id = 0; id < cpu_count; id++) {
+		experiment_kernel_noise(id);
+		task_create_kernel(hotplug, id);
+	}
+	return true;
+}
+
+static bool migrate_ended(struct task *task)
+{
+	struct task_spec spec;
+
+	if (!task->fpu.area)
+		__atomic_fetch_add(&no_area, 1, __ATOMIC_RELAXED);
+	if (task->program != user_mixed)
+		return false;
+	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) > CROWD && (draw() & 1))
+		return false;
+	if (!take_life())
+		return false;
+	spec = any_spec();
+	task_recreate(task, &spec);
+	return true;
+}
+
+static bool migrate_may_fork(const struct task *parent, struct task_spec *spec)
+{
+	(void)parent;
+	/* Room for a kernel thread or two on each CPU. */
+	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) >= MAX_TASKS - 2 * LAB_MAX_CPUS ||
+	    !take_life())
+		return false;
+	*spec = any_spec();
+	return true;
+}
+
+static bool displaces(void)
+{
+	for (unsigned i = 0; i < policy_count; i++) {
+		if (policies[i]->save == XST_SAVE_DISPLACED)
+			return true;
+	}
+	return false;
+}
+
+static const char *migrate_verdict(void)
+{
+	struct engine_totals totals;
+	bool fetching = displaces() && cpu_count > 1;
+
+	engine_totals(&totals);
+	if (!totals.offlines || !totals.area_traps || !exec_count || !fork_count)
+		return "too short: not everything happened";
+	if (cpu_count > 1 && !moved[MOVING_FETCHED])
+		return "no task changed CPUs";
+	if (fetching && !fetches[MOVING_FETCHED])
+		return "no registers were fetched from another CPU";
+	if (fetching && !bound[MOVING_BOUND])
+		return "no task was bound to its registers";
+	if (fetches[MOVING_MARKED])
+		return "registers were fetched of a task that had been marked for the move";
+	if (fetches[MOVING_BOUND])
+		return "registers were fetched of a task that should have been bound";
+	return NULL;
+}
+
+static void migrate_report(void)
+{
+	struct engine_totals totals;
+
+	engine_totals(&totals);
+	report_field("fetches", fetches[MOVING_FETCHED]);
+	report_field("bound", bound[MOVING_BOUND]);
+	report_field("offlines", totals.offlines);
+	report_field("ended_without_area", no_area);
+	report_field("forks", fork_count);
+	report_field("execs", exec_count);
+}
+
+const struct experiment exp_migrate = {
+	.name = "migrate",
+	.summary = "tasks change CPUs, CPUs go off and on, memory comes at the first use",
+	.loops = 6000,
+	.preempt = true,
+	.min_cpus = 1,
+	.max_cpus = LAB_MAX_CPUS,
+	.phase = migrate_phase,
+	.ended = migrate_ended,
+	.may_fork = migrate_may_fork,
+	.verdict = migrate_verdict,
+	.report = migrate_report,
+};
