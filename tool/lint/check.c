@@ -50,6 +50,18 @@ struct walk {
 	bool perhaps; /* it may be entered in a section after all */
 };
 
+/* An earlier call of the same function from the same one: the boundary was told already. */
+static bool told(const struct lint_graph *g, const struct lint_node *n, uint32_t k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k; i++)
+		if (g->link[n->link + i].node == g->link[n->link + k].node &&
+		    g->link[n->link + i].seen & SEEN_ENTRY)
+			return true;
+	return false;
+}
+
 static void chain_text(const struct walk *w, const char *last, char *buf, size_t bytes)
 {
 	size_t used = 0;
@@ -98,7 +110,7 @@ static void boundaries(struct walk *w, uint32_t id)
 				uint32_t to = l->node == NO_NODE ? NO_NODE : g->node[l->node].whole;
 
 				if (to == NO_NODE || !(l->seen & SEEN_ENTRY) || excused(&g->node[to]) ||
-				    !(g->node[to].sum & SUM_REQUIRES))
+				    !(g->node[to].sum & SUM_REQUIRES) || told(g, &g->node[part], k))
 					continue;
 				if (!g->node[to].uses) {
 					boundaries(w, to);

@@ -380,6 +380,30 @@ static void modinfo_read(struct lint_object *obj)
 	}
 }
 
+/* A linked kernel says "Linux version 6.1.0-57-amd64 (...)" somewhere in its constants. */
+static void banner_read(struct lint_object *obj)
+{
+	static const char key[] = "Linux version ";
+	size_t i;
+
+	for (i = 0; i < obj->nsec && !obj->kernel_version; i++) {
+		const struct lint_section *s = &obj->sec[i];
+		const char *p = s->data && strncmp(s->name, ".rodata", 7) == 0 ?
+					memmem(s->data, s->size, key, sizeof(key) - 1) : NULL;
+		unsigned major, minor;
+		char text[16];
+		size_t left;
+
+		if (!p)
+			continue;
+		p += sizeof(key) - 1;
+		left = s->size - (size_t)(p - (const char *)s->data);
+		snprintf(text, sizeof(text), "%.*s", (int)(left < 15 ? left : 15), p);
+		if (sscanf(text, "%u.%u", &major, &minor) == 2)
+			obj->kernel_version = (major & 0xff) << 16 | (minor & 0xff) << 8;
+	}
+}
+
 static void build_id_read(struct lint_object *obj)
 {
 	uint32_t i = section_find(obj, ".note.gnu.build-id");
@@ -431,6 +455,8 @@ static struct lint_object *object_open(const char *path, struct lint_image *imag
 		goto fail;
 	}
 	modinfo_read(obj);
+	if (!obj->relocatable)
+		banner_read(obj);
 	build_id_read(obj);
 	if (!symbols_read(obj)) {
 		snprintf(why, why_bytes, "out of memory");

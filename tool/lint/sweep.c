@@ -81,7 +81,7 @@ static void pointer_note(struct lint_object *obj, uint32_t sec, uint32_t off, un
 	if (t.kind != TARGET_CODE || !lint_is_code(&obj->sec[t.sec]))
 		return;
 	f = lint_func_at(obj, t.sec, t.off);
-	if (f != NO_FUNC && obj->func[f].off == t.off)
+	if (f != NO_FUNC && obj->func[f].off == t.off && strncmp(obj->func[f].name, "__SCT__", 7) != 0)
 		obj->func[f].flags |= FUNC_POINTER;
 }
 

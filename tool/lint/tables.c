@@ -257,7 +257,8 @@ static void pointer_to(struct lint_object *obj, struct lint_target t, uint32_t f
 	if (!is_code(obj, t))
 		return;
 	f = lint_func_at(obj, t.sec, t.off);
-	if (f != NO_FUNC && obj->func[f].off == t.off)
+	/* A static call's trampoline is called by its name; the pointer is for patching it. */
+	if (f != NO_FUNC && obj->func[f].off == t.off && strncmp(obj->func[f].name, "__SCT__", 7) != 0)
 		obj->func[f].flags |= flag;
 }
 
