@@ -19,11 +19,11 @@ run: ## boot the lab and compare the switching policies (about a minute)
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
 	@$(BUILD)/xstate lab run
 
-lab-full: ## every experiment of the lab (some minutes)
+lab-full: ## the lab at length: all machines, tens of millions of switches (an hour)
 	@scripts/need.sh build -- lab
 	@scripts/bochs.sh || true
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
-	@$(BUILD)/xstate lab run all
+	@scripts/lab-full.sh $(BUILD)/xstate
 
 test: ## all tests but the long ones (under ten minutes on two cores)
 	@scripts/need.sh build test -- lab

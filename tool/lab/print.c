@@ -112,6 +112,24 @@ static void row(struct table *t, const struct lab_job *job)
 		table_cell(t, "%s", "");
 }
 
+/* All runs together: what a claim of "none" rests on. */
+static void print_sum(FILE *out, const struct lab_plan *plan)
+{
+	static const char *const names[] = { "switches", "checks", "corruptions" };
+	uint64_t sums[3] = { 0 }, runs = 0, v;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		runs += plan->jobs[i].result.result != NULL;
+		for (size_t k = 0; k < 3; k++)
+			if (lab_result_u64(&plan->jobs[i].result, names[k], &v))
+				sums[k] += v;
+	}
+	if (runs > 1)
+		fprintf(out, "\n%" PRIu64 " runs: %" PRIu64 " switches, %" PRIu64
+			     " checks of all registers, %" PRIu64 " corruptions\n",
+			runs, sums[0], sums[1], sums[2]);
+}
+
 void lab_print_table(FILE *out, const struct lab_plan *plan)
 {
 	struct table *t = table_new();
@@ -143,6 +161,7 @@ void lab_print_table(FILE *out, const struct lab_plan *plan)
 		plan->seed);
 	lab_words(out, plan);
 	lab_print_sweeps(out, plan);
+	print_sum(out, plan);
 }
 
 /* Keys written by hand, first, so that a reader finds them in one place. */
