@@ -52,7 +52,6 @@ struct args {
 	uint32_t tick;     /* timer period: LAPIC counts */
 	uint32_t watchdog; /* millions of TSC ticks without progress before it is a hang */
 	uint32_t use;      /* `preload`: slots in a row that use the registers */
-	bool ferr;         /* `pending`: CR0.NE clear, x87 exceptions come as IRQ 13 */
 	uint32_t tasks;    /* `slots`: how many take turns */
 	uint64_t seed;
 	uint64_t loops; /* 0 = the experiment's own default */
@@ -91,6 +90,15 @@ struct run_queue {
 	struct task *head, *tail;
 };
 
+struct tss {
+	uint32_t reserved0;
+	uint64_t rsp[3];
+	uint64_t reserved1;
+	uint64_t ist[7];
+	uint64_t reserved2;
+	uint16_t reserved3, io_map;
+} __attribute__((packed));
+
 struct cpu {
 	struct cpu *self; /* first: %gs:0 */
 	uint32_t id, apic_id;
@@ -119,6 +127,7 @@ static inline struct cpu *this_cpu(void)
 }
 
 void cpu_init(uint32_t id);
+void cpu_set_kernel_stack(struct cpu *cpu, uintptr_t top);
 void trap_entry(struct frame *frame);
 void trap_exit(struct frame *frame);
 

@@ -113,7 +113,7 @@ static void schedule(void)
 	cpu->previous = previous;
 	cpu->current = next;
 	next->on_cpu = true;
-	tables_set_kernel_stack(cpu, next->stack_top);
+	cpu_set_kernel_stack(cpu, next->stack_top);
 	engine_switch(cpu, previous, context_of(previous), next, context_of(next));
 	arch_switch_stack(&previous->sp, next->sp);
 	finish_switch();
@@ -218,7 +218,7 @@ static uintptr_t *stack_prepare(struct task *task, const uint8_t *entry, uintptr
 	sp = (uintptr_t *)(task->stack_top - (task->user ? sizeof(struct frame) : 16));
 	*--sp = (uintptr_t)entry;
 	*--sp = rbx;
-	for (unsigned i = 0; i < SWITCH_WORDS; i++)
+	for (unsigned i = 0; i < 5; i++)
 		*--sp = 0;
 	task->sp = (uintptr_t)sp;
 	return sp;
@@ -286,12 +286,12 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	stack_prepare(task, task_first_user, 0);
 	frame = (struct frame *)(task->stack_top - sizeof(struct frame));
 	*frame = (struct frame){
-		.FRAME_ARGUMENT = (uintptr_t)user,
+		.di = (uintptr_t)user,
 		.ip = (uintptr_t)spec->program,
 		.cs = SEL_USER_CODE,
 		.flags = FLAGS_IF | FLAGS_RESERVED,
-		/* As after a call: the ABI wants the stack a word off a multiple of 16. */
-		.sp = (uintptr_t)user->stack + sizeof(user->stack) - sizeof(uintptr_t),
+		/* As after a call: the ABI wants the stack 8 bytes off a multiple of 16. */
+		.sp = (uintptr_t)user->stack + sizeof(user->stack) - 8,
 		.ss = SEL_USER_DATA,
 	};
 	/* Refused where components are enabled that CR0.TS does not guard. */
