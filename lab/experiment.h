@@ -36,7 +36,8 @@ struct experiment {
 };
 
 extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_preload, exp_kthread,
-	exp_errata, exp_slots, exp_live, exp_migrate, exp_pending, exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
+	exp_errata, exp_images, exp_slots, exp_live, exp_migrate, exp_pending,
+	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
 	exp_selftest_watchdog;
 
 extern const struct experiment *experiment; /* the one that runs */

@@ -15,6 +15,7 @@ static const struct experiment *const list[] = {
 	&exp_migrate,
 	&exp_pending,
 	&exp_errata,
+	&exp_images,
 	&exp_selftest_panic,
 	&exp_selftest_triple,
 	&exp_selftest_hang,

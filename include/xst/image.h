@@ -119,6 +119,8 @@ const char *xst_rule_text(enum xst_rule rule);
  * changed registers: its owner must be forgotten. Where two rules are broken, one that gives #PF
  * and one that gives #GP, the CPU may meet the other one first. A CPU may also read less memory
  * than RFBM spans; then it restores what is called short here.
+ * The values of supervisor components are not judged: XRSTORS also refuses what WRMSR would refuse
+ * (CET control bits, shadow stack pointers that are not canonical).
  *
  * Context: any ring; pure; never faults.
  * Return:  XST_OK when it restores; XST_ERR_FAULT when it does not.

@@ -510,6 +510,14 @@ static void errata(const struct lab_machine *machines, size_t count)
 			expect(get(&j, "unexpected_passes") == 0,
 			       "no known erratum of %s is gone", machines[m].name);
 		release(&j, 1);
+
+		/* What XRSTORS, XRSTOR and FXRSTOR do is what the library predicts. */
+		j = job("images", "eager", &machines[m]);
+		run("lab", &j, 1, QUIET_MS);
+		if (expect_ok(&j))
+			expect(get(&j, "restored") > 1000 && get(&j, "faulted") > 1000,
+			       "images restore and fault on %s", machines[m].name);
+		release(&j, 1);
 	}
 }
 

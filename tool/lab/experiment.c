@@ -26,6 +26,8 @@ const struct lab_experiment lab_experiments[] = {
 	{ "live", "what a save writes, by the components that are live", 1, false, true, false },
 	{ "errata", "what the machine does otherwise than the manuals say", 1, false, false,
 	  false },
+	{ "images", "do XRSTORS, XRSTOR and FXRSTOR do what the library predicts?", 1, false, false,
+	  false },
 	{ "selftest-panic", "the kernel panics", 1, false, true, true },
 	{ "selftest-triple", "the CPU triple-faults", 1, false, true, true },
 	{ "selftest-hang", "the kernel hangs with interrupts off", 1, false, true, true },
