@@ -14,14 +14,14 @@
 #include "experiment.h"
 #include "report.h"
 
-#define AREA_BYTES 8192u
+#define IMAGE_BYTES 8192u
 #define SUPER      (XST_MASK_CET_U | XST_MASK_CET_S)
 #define MXCSR_BITS 0xffffu
 
 /* Three areas: the state before, the image, what the registers hold after it. */
-static uint8_t before[AREA_BYTES] __attribute__((aligned(64)));
-static uint8_t image[AREA_BYTES + 64] __attribute__((aligned(64)));
-static uint8_t after[AREA_BYTES] __attribute__((aligned(64)));
+static uint8_t before[IMAGE_BYTES] __attribute__((aligned(64)));
+static uint8_t image[IMAGE_BYTES + 64] __attribute__((aligned(64)));
+static uint8_t after[IMAGE_BYTES] __attribute__((aligned(64)));
 
 static struct xst_layout full; /* of before and after */
 static uint64_t all, user;     /* components in force: XCR0 | XSS, and XCR0 */
@@ -99,7 +99,7 @@ static void make_image(uint8_t *area, const struct xst_layout *l)
 	uint64_t bv = some(l->mask), rest;
 	const uint32_t mxcsr = XST_MXCSR_INIT | (uint32_t)(random_next(&random) & 0xe03f);
 
-	__builtin_memset(area, 0, AREA_BYTES);
+	__builtin_memset(area, 0, IMAGE_BYTES);
 	for (rest = l->mask; rest; rest &= rest - 1)
 		fill_component(area, l, (unsigned)__builtin_ctzll(rest));
 	put(area, XST_OFF_MXCSR, &mxcsr, sizeof(mxcsr));
@@ -147,7 +147,7 @@ static void refill(uint8_t *area)
 	uint64_t rest;
 
 	if (!(xst_get64(area, XST_OFF_XCOMP_BV) & XST_XCOMP_COMPACT) ||
-	    xst_image_layout(&lab_system.caps, user, area, AREA_BYTES, &l, NULL))
+	    xst_image_layout(&lab_system.caps, user, area, IMAGE_BYTES, &l, NULL))
 		return;
 	for (rest = l.mask & (SUPER | XST_MASK_PKRU); rest; rest &= rest - 1)
 		fill_component(area, &l, (unsigned)__builtin_ctzll(rest));
@@ -155,7 +155,7 @@ static void refill(uint8_t *area)
 
 static void save_all(uint8_t *area)
 {
-	__builtin_memset(area, 0, AREA_BYTES);
+	__builtin_memset(area, 0, IMAGE_BYTES);
 	if (compacted)
 		xst_xsaves(area, all);
 	else if (all)
@@ -289,7 +289,7 @@ static void one(enum xst_restorer by)
 	xst_stmxcsr(&mxcsr);
 	put(before, XST_OFF_MXCSR, &mxcsr, sizeof(mxcsr));
 
-	(void)xst_image_check(&how, area, AREA_BYTES, &v, NULL);
+	(void)xst_image_check(&how, area, IMAGE_BYTES, &v, NULL);
 	vector = restore(by, area, how.rfbm);
 	xst_stmxcsr(&mxcsr);
 	save_all(after);
@@ -301,7 +301,7 @@ static void one(enum xst_restorer by)
 		restored++;
 	/* The header says where things lie. */
 	if (!vector && v.format == XST_COMPACTED && by != XST_BY_FXRSTOR &&
-	    xst_image_layout(&lab_system.caps, user, area, AREA_BYTES, &l, NULL))
+	    xst_image_layout(&lab_system.caps, user, area, IMAGE_BYTES, &l, NULL))
 		panic("images: no layout by the header");
 	known = expected_deviation(by, &v, how.rfbm, area);
 	right = vector == (int)v.vector && (vector || state_right(&v, &l, area, mxcsr, !known));
