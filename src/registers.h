@@ -44,16 +44,16 @@ typedef uint32_t bits_t;
 #define XST_NOINLINE __attribute__((noinline, unused))
 
 /* What makes a switch more than one save and one load at most. */
-#define B_RARE (XST_B_DISPLACED | XST_B_SKIP_INIT | XST_B_APART | XST_B_DIRTY)
+#define B_RARE (XST_B_DISPLACED | XST_B_APART | XST_B_DIRTY)
 
 #define XST_B_POLICY                                                                               \
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
-#define B_WAYS (0xfffu << 19) /* all XST_B_WAY() */
+#define B_WAYS (0xfffu << 19 | XST_B_WAY_SKIP(0) | XST_B_WAY_SKIP(1)) /* all of them */
 
 /*
  * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
  * it does not follow single bits of a word past a branch.
- *   plain   none of B_RARE is set, and the task coming in has an area and no home
+ *   plain   none of B_RARE is set, and the task whose registers are looked for has an area and no home
  *   steady  the event ends with the bits it began with
  *   policy  the policy's bits
  *   insn    the save form
@@ -85,6 +85,8 @@ static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct 
 enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE };
 enum { FORM_XSAVES, FORM_XSAVEC, FORM_ANY };
 
+#define SKIP_POLICY (XST_B_LOAD_RETURN | XST_B_KEEP | XST_B_SKIP_INIT)
+
 /* All that follows from the policy: its bits, and its way. */
 static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst_policy *p)
 {
@@ -99,6 +101,11 @@ static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst
 #endif
 	if ((b & B_RARE) || sys->apart)
 		return b;
+	/* The one kind that is worth it: as the policy auto, in the forms of today. */
+	if (b & XST_B_SKIP_INIT)
+		return (b & XST_B_POLICY) == SKIP_POLICY && form != FORM_ANY
+			       ? b | XST_B_WAY_SKIP(form)
+			       : b;
 	if (b & XST_B_LOAD_USE)
 		return b | XST_B_WAY(WAY_USE, form);
 	if (!(b & XST_B_LOAD_RETURN))
@@ -161,18 +168,24 @@ static inline bool registers_are_init(const struct xst_cpu *cpu)
 	return !(xst_w_xinuse(cpu->world) & cpu->mask) && xst_w_mxcsr(cpu->world) == MXCSR_INIT;
 }
 
-/* Would a restore of this image give INIT registers? One that it would refuse does not: the header's
- * reserved bytes are never written by a save, and a later load would lose what came in between. */
-static inline bool image_is_init(const struct xst_cpu *cpu, const uint8_t *area)
+/* Would a restore refuse this header? No save writes its reserved bytes, so only an edit can be. */
+static inline bool header_is_odd(const struct xst_cpu *cpu, const uint8_t *h, enum xst_insn insn)
 {
-	const bool compact = insn_of(cpu->bits) >= XST_INSN_XSAVEC;
-	const uint8_t *header = area + XST_HEADER_OFFSET;
-	uint64_t odd = get64(header + 8) ^ (compact ? XST_XCOMP_COMPACT | cpu->mask : 0);
-	unsigned i;
+	const uint64_t compact = insn >= XST_INSN_XSAVEC ? XST_XCOMP_COMPACT | cpu->mask : 0;
 
-	for (i = 2; i < 8; i++)
-		odd |= get64(header + 8 * i);
-	return !odd && !get64(header) && (compact || get32(area + 24) == MXCSR_INIT);
+	return (get64(h + 8) ^ compact) | get64(h + 16) | get64(h + 24) | get64(h + 32) |
+	       get64(h + 40) | get64(h + 48) | get64(h + 56);
+}
+
+/* Would a restore of this image give INIT registers? One that it would refuse does not, and a later
+ * load would lose what came in between. @ours: the image has been restored from on this CPU, and only
+ * saves have written it since. */
+ALWAYS_INLINE bool image_is_init(const struct xst_cpu *cpu, const uint8_t *area, enum xst_insn insn,
+				 bool ours)
+{
+	return !get64(area + XST_HEADER_OFFSET) &&
+	       (insn >= XST_INSN_XSAVEC || get32(area + 24) == MXCSR_INIT) &&
+	       (ours || !header_is_odd(cpu, area + XST_HEADER_OFFSET, insn));
 }
 
 /* Make it so. XCOMP_BV is in place since xst_fresh_image(). */
@@ -186,7 +199,7 @@ static inline void make_image_init(uint8_t *area)
 }
 
 /* A save or a load whose result is INIT: make it so without the instruction. TS is clear. */
-static XST_COLD bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
+ALWAYS_INLINE bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	if (!registers_are_init(cpu))
 		return false;
@@ -198,7 +211,7 @@ static XST_COLD bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
 /* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
 ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
 {
-	if (!how.plain && (how.policy & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
+	if ((how.policy & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
 		return b | XST_B_INIT;
 	cpu->n.saves++;
 	/* The modified optimisation leaves out what it thinks is there. */
@@ -273,9 +286,11 @@ static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int v
 }
 
 /* May this load be left out? TS is clear. */
-static XST_COLD bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
+ALWAYS_INLINE bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b,
+			      enum xst_insn insn, bool ours)
 {
-	if (!image_is_init(cpu, ctx->area) || !((b & XST_B_INIT) || registers_are_init(cpu)))
+	if (!image_is_init(cpu, ctx->area, insn, ours) ||
+	    !((b & XST_B_INIT) || registers_are_init(cpu)))
 		return false;
 	cpu->n.loads_elided_init++;
 	return true;
@@ -287,6 +302,7 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 				   struct how how)
 {
 	const bits_t in_use = XST_B_LIVE | XST_B_READY;
+	bool ours;
 	int vector = 0;
 
 	cpu->n.validations++;
@@ -304,11 +320,13 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 		b = evict(cpu, b);
 	if (!how.plain && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
 		b = settle(cpu, ctx, b);
+	/* An edit makes it nobody's: xst_ctx_changed(). */
+	ours = ctx->last_cpu == cpu->id;
 	cpu->owner = ctx;
 	ctx->last_cpu = cpu->id;
 	if (!how.steady)
 		cpu->bits = (b & ~XST_B_INIT) | in_use;
-	if (!how.plain && (how.policy & XST_B_SKIP_INIT) && elide_load(cpu, ctx, b))
+	if ((how.policy & XST_B_SKIP_INIT) && elide_load(cpu, ctx, b, how.insn, ours))
 		return;
 	if (b & XST_B_FIP)
 		scrub_fip(cpu, ctx->area, how.insn);

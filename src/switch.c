@@ -191,17 +191,49 @@ static XST_NOINLINE void return_rare(struct xst_cpu *cpu, struct xst_ctx *cur)
 	finish_prepare(cpu, cur, cpu->bits, how_general(cpu->bits));
 }
 
-ALWAYS_INLINE void return_defer(struct xst_cpu *cpu, struct xst_ctx *cur, enum xst_insn insn)
+ALWAYS_INLINE void return_plain(struct xst_cpu *cpu, struct xst_ctx *cur, struct how how)
 {
 	const bits_t b = cpu->bits;
 
 	if (!is_plain(cur) || (b & (XST_B_LIVE | XST_B_TS)))
 		return_rare(cpu, cur);
 	else
-		finish_validate(cpu, cur, b & ~XST_B_TS, DEFER(insn));
+		finish_validate(cpu, cur, b & ~XST_B_TS, how);
 }
 
 #define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
+
+/* The same where results known to be INIT are elided: the registers are asked once, as they go out.
+ * The bits of a live task, and of one whose predecessor left INIT, are worth code of their own. */
+#define SKIP(insn)       ((struct how){true, false, SKIP_POLICY, insn})
+#define SKIP_BITS(form, insn) (XST_B_WAY_SKIP(form) | SKIP_POLICY | XST_B_INSN(insn))
+
+ALWAYS_INLINE void switch_skip(SWITCH_ARGS, bits_t way, enum xst_insn insn,
+			       void other(SWITCH_ARGS))
+{
+	const bits_t live = way | XST_B_LIVE | XST_B_READY, apart = XST_B_PKRU | XST_B_FIP;
+	const bits_t b = cpu->bits;
+
+	if ((b & ~apart) != live || !next) {
+		other(cpu, prev, next);
+		return;
+	}
+	if (!prev)
+		__builtin_unreachable();
+	switch_steps(cpu, prev, next, live | (b & apart), SKIP(insn));
+}
+
+ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t way,
+			       enum xst_insn insn, void other(struct xst_cpu *, struct xst_ctx *))
+{
+	const bits_t init = way | XST_B_INIT, apart = XST_B_PKRU | XST_B_FIP;
+	const bits_t b = cpu->bits;
+
+	if ((b & ~apart) != init || !is_plain(cur))
+		other(cpu, cur);
+	else
+		finish_validate(cpu, cur, init | (b & apart), SKIP(insn));
+}
 
 #define XST_WAYS(name, form, insn)                                                                 \
 	static XST_NOINLINE void switch_eager_##name(SWITCH_ARGS)                                  \
@@ -222,7 +254,7 @@ ALWAYS_INLINE void return_defer(struct xst_cpu *cpu, struct xst_ctx *cur, enum x
 	}                                                                                          \
 	static XST_NOINLINE void return_defer_##name(struct xst_cpu *cpu, struct xst_ctx *cur)     \
 	{                                                                                          \
-		return_defer(cpu, cur, insn);                                                      \
+		return_plain(cpu, cur, DEFER(insn));                                                    \
 	}                                                                                          \
 	ALWAYS_INLINE void switch_##name(SWITCH_ARGS, bits_t b)                                    \
 	{                                                                                          \
@@ -236,12 +268,34 @@ ALWAYS_INLINE void return_defer(struct xst_cpu *cpu, struct xst_ctx *cur, enum x
 			switch_keep_##name(cpu, prev, next);                                       \
 	}
 
+#define XST_WAYS_SKIP(name, form, insn)                                                            \
+	static XST_NOINLINE void switch_other_##name(SWITCH_ARGS)                                  \
+	{                                                                                          \
+		switch_steps(cpu, prev, next, cpu->bits, SKIP(insn));                              \
+	}                                                                                          \
+	static XST_NOINLINE void switch_skip_##name(SWITCH_ARGS)                                   \
+	{                                                                                          \
+		switch_skip(cpu, prev, next, SKIP_BITS(form, insn), insn, switch_other_##name);    \
+	}                                                                                          \
+	static XST_NOINLINE void return_other_##name(struct xst_cpu *cpu, struct xst_ctx *cur)     \
+	{                                                                                          \
+		return_plain(cpu, cur, SKIP(insn));                                                \
+	}                                                                                          \
+	static XST_NOINLINE void return_skip_##name(struct xst_cpu *cpu, struct xst_ctx *cur)      \
+	{                                                                                          \
+		return_skip(cpu, cur, SKIP_BITS(form, insn), insn, return_other_##name);           \
+	}
+
 #define WAYS_OF(form) (0xfu * XST_B_WAY(0, form))
 
 XST_WAYS(any, FORM_ANY, insn_of(cpu->bits))
 #ifndef XST_ONLY_INSN
+/* Where XSAVES cannot be, neither can its ways: the compiler drops them. */
+#define HAS_FORM_XSAVES XST_WORLD_HAS_XSAVES
 XST_WAYS(xsaves, FORM_XSAVES, XST_INSN_XSAVES)
 XST_WAYS(xsavec, FORM_XSAVEC, XST_INSN_XSAVEC)
+XST_WAYS_SKIP(xsaves, FORM_XSAVES, XST_INSN_XSAVES)
+XST_WAYS_SKIP(xsavec, FORM_XSAVEC, XST_INSN_XSAVEC)
 #endif
 
 void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
@@ -251,10 +305,14 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 	XST_ASSERT(prev == cpu->cur);
 	XST_TRACE(cpu, "switch", next);
 #ifndef XST_ONLY_INSN
-	if (b & WAYS_OF(FORM_XSAVES))
+	if (HAS_FORM_XSAVES && (b & WAYS_OF(FORM_XSAVES)))
 		switch_xsaves(cpu, prev, next, b);
 	else if (b & WAYS_OF(FORM_XSAVEC))
 		switch_xsavec(cpu, prev, next, b);
+	else if (HAS_FORM_XSAVES && (b & XST_B_WAY_SKIP(FORM_XSAVES)))
+		switch_skip_xsaves(cpu, prev, next);
+	else if (b & XST_B_WAY_SKIP(FORM_XSAVEC))
+		switch_skip_xsavec(cpu, prev, next);
 	else
 #endif
 		if (b & WAYS_OF(FORM_ANY))
@@ -272,10 +330,14 @@ void xst_return_to_user(struct xst_cpu *cpu)
 		return;
 	XST_TRACE(cpu, "return-to-user", cur);
 #ifndef XST_ONLY_INSN
-	if (b & XST_B_WAY(WAY_DEFER, FORM_XSAVES))
+	if (HAS_FORM_XSAVES && (b & XST_B_WAY(WAY_DEFER, FORM_XSAVES)))
 		return_defer_xsaves(cpu, cur);
 	else if (b & XST_B_WAY(WAY_DEFER, FORM_XSAVEC))
 		return_defer_xsavec(cpu, cur);
+	else if (HAS_FORM_XSAVES && (b & XST_B_WAY_SKIP(FORM_XSAVES)))
+		return_skip_xsaves(cpu, cur);
+	else if (b & XST_B_WAY_SKIP(FORM_XSAVEC))
+		return_skip_xsavec(cpu, cur);
 	else
 #endif
 		if (b & XST_B_WAY(WAY_DEFER, FORM_ANY))

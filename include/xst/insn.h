@@ -53,9 +53,10 @@ static inline bool xst_has_cpuid(void)
 #endif
 }
 
+/* The upper halves of RAX and RDX are cleared, so whole registers can be taken. */
 static inline uint64_t xst_xgetbv(uint32_t index)
 {
-	uint32_t lo, hi;
+	unsigned long lo, hi;
 
 	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(index));
 	return (uint64_t)hi << 32 | lo;

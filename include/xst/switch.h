@@ -105,6 +105,7 @@ enum xst_slot {
 #define XST_B_INSN_OF(b) ((b) >> 16 & 7u)
 /* the code made for this policy and save form, see switch.c: one bit at most */
 #define XST_B_WAY(kind, form) (1u << (19 + 4 * (form) + (kind)))
+#define XST_B_WAY_SKIP(form)  (1u << ((form) ? 31 : 8)) /* skip_init, forms 0 and 1 only */
 /* the state; the first three are explained above */
 #define XST_B_LIVE       (1u << 9)
 #define XST_B_DIRTY      (1u << 10)
