@@ -177,7 +177,8 @@ static void read_xsave(const struct source *src, struct xst_caps *caps)
 	caps->xsave = false;
 	if (caps->max_leaf < 0xd) {
 		/* Above the maximum leaf Intel CPUs repeat the highest one: never believe it. */
-		caps->caveats |= XST_CAVEAT_XSAVE_WITHOUT_LEAF | (filled ? XST_CAVEAT_JUNK_LEAF : 0);
+		caps->caveats |=
+			XST_CAVEAT_XSAVE_WITHOUT_LEAF | (filled ? XST_CAVEAT_JUNK_LEAF : 0);
 		return;
 	}
 	if (!d0.eax && !d0.edx) {
@@ -306,10 +307,11 @@ int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struc
 			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i, a->offset,
 					    b->offset, "the component has another offset");
 		if (a->supervisor != b->supervisor || a->align64 != b->align64 || a->xfd != b->xfd)
-			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i,
-					    (uint64_t)(a->supervisor | a->align64 << 1 | a->xfd << 2),
-					    (uint64_t)(b->supervisor | b->align64 << 1 | b->xfd << 2),
-					    "the component has other properties");
+			return xst_diag_set(
+				diag, XST_ERR_MISMATCH, i, 0xd00 | i,
+				(uint64_t)(a->supervisor | a->align64 << 1 | a->xfd << 2),
+				(uint64_t)(b->supervisor | b->align64 << 1 | b->xfd << 2),
+				"the component has other properties");
 	}
 	if (forms(boot) != forms(ap))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0xd01,

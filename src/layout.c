@@ -11,7 +11,7 @@ static uint32_t align64(uint32_t n)
 }
 
 /* Two standard-format components must not share a byte; hypervisors have been seen to copy offsets
- * of another CPU. Compacted offsets cannot collide. Is component @i in the way of an earlier one? */
+ * of another CPU. Compacted offsets cannot collide. Is @i in the way of an earlier one? */
 static int find_overlap(const struct xst_layout *l, unsigned i, struct xst_diag *diag)
 {
 	uint64_t rest;

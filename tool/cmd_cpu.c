@@ -62,7 +62,8 @@ struct command {
 static int set_mode(struct command *c, int mode)
 {
 	if (c->mode && c->mode != mode)
-		return ui_error(CPU_CMD, UI_USAGE, "--diff, --baseline, --audit, --leaves, --c-header "
+		return ui_error(CPU_CMD, UI_USAGE,
+				"--diff, --baseline, --audit, --leaves, --c-header "
 				"and --footprint exclude each other");
 	c->mode = mode;
 	return UI_OK;

@@ -110,7 +110,7 @@ int xst_caps_from_leaves(const struct xst_cpuid_leaf *leaves, size_t count,
  * see xst_cpu_init()); until then it is the default for the CPU.
  *
  * Context: any ring; executes CPUID, which exits to the hypervisor in a guest; never faults.
- * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without CPUID (fpu stays as reported by the caller).
+ * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without CPUID.
  */
 int xst_caps_native(struct xst_caps *caps);
 

@@ -38,7 +38,8 @@ enum xst_comp_kind { XST_KIND_USER, XST_KIND_SUPER };
 
 /* Sets that follow from the table. An enum cannot hold bit 62 everywhere, so these are constants
  * folded at compile time. */
-#define XST_COMP(id, SYM, ...) static const uint64_t XST_MASK_##SYM __attribute__((unused)) = XST_MASK(id);
+#define XST_COMP(id, SYM, ...)                                                                     \
+	static const uint64_t XST_MASK_##SYM __attribute__((unused)) = XST_MASK(id);
 #include <xst/comp.def>
 
 /* The size that every CPU in the field reports. */

@@ -137,7 +137,8 @@ CASE(ENU_15)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		assert_int_equal(xst_xcr0_check(t[i].xcr0, XST_MASK_USER, &d) == XST_OK, t[i].legal);
+		assert_int_equal(xst_xcr0_check(t[i].xcr0, XST_MASK_USER, &d) == XST_OK,
+				 t[i].legal);
 		if (!t[i].legal)
 			assert_true(strlen(d.rule) > 10);
 	}

@@ -6,7 +6,7 @@
 
 static void standard(uint64_t xcr0, const char *components, uint32_t bytes)
 {
-	const struct cpu_spec spec = { .xcr0 = xcr0, .components = components, .d1_eax = FORMS_ALL };
+	const struct cpu_spec spec = {.xcr0 = xcr0, .components = components, .d1_eax = FORMS_ALL};
 	struct xst_caps caps;
 	struct xst_layout l;
 	const char *s = components;
@@ -126,7 +126,7 @@ CMP(CMP_17, 0x602e7, 0xdd00, 11776, { 2, 576 }, { 5, 832 }, { 6, 896 }, { 7, 140
     { 18, 3584 })
 CMP(CMP_18, 0x80207, 0, 968, { 2, 576 }, { 9, 832 }, { 19, 840 })
 
-/* TILECFG alone is no legal XCR0, but a legal XCOMP_BV: a layout is not judged by XSETBV's rules. */
+/* TILECFG alone is no legal XCR0, but a legal XCOMP_BV: a layout obeys no rule of XSETBV. */
 CASE(CMP_16)
 {
 	static const struct place places[] = { { 2, 576 }, { 17, 832 }, { 0, 0 } };

@@ -107,7 +107,7 @@ CASE(MIG_12)
 CASE(MIG_15)
 {
 	const struct cpu_spec sa = { .xcr0 = 0x2e7, .components = ZEN4, .d1_eax = FORMS_ALL };
-	const struct cpu_spec sb = { .xcr0 = 0x2e7, .components = INTEL_AVX512, .d1_eax = FORMS_ALL };
+	const struct cpu_spec sb = {.xcr0 = 0x2e7, .components = INTEL_AVX512, .d1_eax = FORMS_ALL};
 	struct xst_layout zen, intel, small;
 	struct xst_caps a, b;
 

@@ -51,7 +51,8 @@ static void sums(const struct cpu_spec *spec, struct xst_cpuid_leaf *l, size_t n
 	xst_caps_from_leaves(l, n, NULL, &caps, NULL);
 	l[2].ebx = spec->d0_ebx ? spec->d0_ebx : size_of(&caps, caps.xcr0, XST_STANDARD);
 	l[2].ecx = spec->d0_ecx ? spec->d0_ecx : size_of(&caps, caps.xcr0, XST_STANDARD);
-	l[3].ebx = spec->d1_ebx ? spec->d1_ebx : size_of(&caps, caps.xcr0 | caps.xss, XST_COMPACTED);
+	l[3].ebx =
+		spec->d1_ebx ? spec->d1_ebx : size_of(&caps, caps.xcr0 | caps.xss, XST_COMPACTED);
 }
 
 size_t make_leaves(const struct cpu_spec *spec, struct xst_cpuid_leaf l[72])

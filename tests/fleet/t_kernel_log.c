@@ -63,14 +63,14 @@ static void check_line(const struct fleet *f, char **field)
 		if (l.bytes == want && offsets_agree(&l, field[OFFSETS]))
 			agree++;
 		else if (known)
-			print_error("%s: on %s: %u bytes, the kernel said %u\n", field[ID], f->name[i],
-				    l.bytes, want);
+			print_error("%s: on %s: %u bytes, the kernel said %u\n", field[ID],
+				    f->name[i], l.bytes, want);
 	}
 	if (!tried) {
 		print_message("%s: no CPU of the collection has %s\n", field[ID], field[FEATURES]);
 		return;
 	}
-	/* A known CPU leaves no choice; of an unknown one, the standard layout is one of several. */
+	/* A known CPU leaves no choice; of an unknown one, the standard one is one of several. */
 	if (known || compacted)
 		assert_int_equal(agree, tried);
 	else

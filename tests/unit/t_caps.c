@@ -39,7 +39,8 @@ static void read_it(void)
 /* What the CPU enumerates, without the defaults for what CPUID does not hold. */
 static uint32_t odd(void)
 {
-	return caps.caveats & ~(uint32_t)(XST_CAVEAT_MXCSR_MASK_ASSUMED | XST_CAVEAT_MICROCODE_UNKNOWN);
+	return caps.caveats &
+	       ~(uint32_t)(XST_CAVEAT_MXCSR_MASK_ASSUMED | XST_CAVEAT_MICROCODE_UNKNOWN);
 }
 
 static int setup(void **state)
@@ -177,8 +178,9 @@ static void wrong_places(void **state)
 	l[D9].eax = 0xfffffff0u;
 	read_it();
 	assert_int_equal(xst_caps_placed(&caps) & XST_MASK_PKRU, 0);
-	assert_int_equal(xst_layout_compute(&caps, 0x207, XST_COMPACTED, &(struct xst_layout){0}, NULL),
-			 XST_ERR_NOT_ENUMERATED);
+	assert_int_equal(
+		xst_layout_compute(&caps, 0x207, XST_COMPACTED, &(struct xst_layout){0}, NULL),
+		XST_ERR_NOT_ENUMERATED);
 }
 
 static void wrong_kinds(void **state)
@@ -186,7 +188,8 @@ static void wrong_kinds(void **state)
 	(void)state;
 	l[D0].eax |= 1u << 11;
 	read_it();
-	assert_int_equal(xst_caveat_components(&caps, XST_CAVEAT_SUPERVISOR_IN_XCR0), XST_MASK_CET_U);
+	assert_int_equal(xst_caveat_components(&caps, XST_CAVEAT_SUPERVISOR_IN_XCR0),
+			 XST_MASK_CET_U);
 	sound();
 	l[D1].ecx |= 1u << 9;
 	read_it();

@@ -93,9 +93,10 @@ static void line_ends(void **state)
 static void cpus_that_disagree_are_remarked(void **state)
 {
 	(void)state;
-	accepted("CPU 0:\n" R_CPU "CPU 1:\n" R_LEAF0 R_LEAF1
-		 "   0x0000000d 0x00: eax=0x00000003 ebx=0x00000240 ecx=0x00000240 edx=0x00000000\n",
-		 CPU_CPUID_R);
+	accepted(
+		"CPU 0:\n" R_CPU "CPU 1:\n" R_LEAF0 R_LEAF1
+		"   0x0000000d 0x00: eax=0x00000003 ebx=0x00000240 ecx=0x00000240 edx=0x00000000\n",
+		CPU_CPUID_R);
 	assert_int_equal(src.remark_count, 1);
 	assert_non_null(strstr(src.remarks[0], "component 2"));
 	is_avx();
@@ -183,14 +184,15 @@ static void libcpuid(void **state)
 #ifdef HAVE_JANSSON
 
 #define FC(leaf, sub, reg, bits)                                                                   \
-	"{\"leaf\":\"" leaf "\",\"subleaf\":\"" sub "\",\"flags\":0,\"modifiers\":[{\"register\":\""  \
-	reg "\",\"bitmap\":\"" bits "\"}]}"
+	"{\"leaf\":\"" leaf "\",\"subleaf\":\"" sub                                                \
+	"\",\"flags\":0,\"modifiers\":[{\"register\":\"" reg "\",\"bitmap\":\"" bits "\"}]}"
 
 static void firecracker(void **state)
 {
 	(void)state;
-	accepted("{\"cpuid_modifiers\":[" FC("0x1", "0x0", "ecx", "0b00000100000000000000000000000000")
-		 "," FC("0xd", "0x0", "eax", "0bxxxxxxxxxxxxxx0000000000xxx00111") "]}",
+	accepted("{\"cpuid_modifiers\":["
+		 FC("0x1", "0x0", "ecx", "0b00000100000000000000000000000000") ","
+		 FC("0xd", "0x0", "eax", "0bxxxxxxxxxxxxxx0000000000xxx00111") "]}",
 		 CPU_FIRECRACKER);
 	assert_int_equal(src.caps.xcr0, 7);
 	/* Undecided bits, and leaf 0, are said. */

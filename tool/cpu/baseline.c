@@ -114,10 +114,13 @@ static void print_machines(const struct cpu_source *srcs, unsigned count,
 
 		table_cell(t, "%.36s", base ? base + 1 : srcs[i].source);
 		table_cell(t, "%u", bytes_on(&srcs[i], b));
-		table_cell(t, "%s", unused(&srcs[i], b)
-				  ? cpu_mask_names(unused(&srcs[i], b), names, sizeof(names)) : "-");
+		table_cell(t, "%s",
+			   unused(&srcs[i], b)
+				   ? cpu_mask_names(unused(&srcs[i], b), names, sizeof(names))
+				   : "-");
 		if (cost)
-			table_cell_styled(t, UI_WARN, "%s", cpu_mask_names(cost, names, sizeof(names)));
+			table_cell_styled(t, UI_WARN, "%s",
+					  cpu_mask_names(cost, names, sizeof(names)));
 		else
 			table_cell(t, "-");
 	}
@@ -153,7 +156,8 @@ int cpu_baseline(const struct cpu_source *srcs, unsigned count)
 	snprintf(line, sizeof(line), "instructions: %s; MXCSR bits %#x.", names, b.mxcsr_mask);
 	ui_paragraph(stdout, 2, line);
 	if (b.moving)
-		snprintf(line, sizeof(line), "images: %s lie at different offsets on these machines: "
+		snprintf(line, sizeof(line),
+			 "images: %s lie at different offsets on these machines: "
 			 "convert (xstate image convert), do not copy.",
 			 cpu_mask_names(b.moving, names, sizeof(names)));
 	else

@@ -53,7 +53,8 @@ static uint64_t known_mask(const struct cpu_source *a, const struct cpu_source *
 }
 
 static void print_json(const struct cpu_source *a, const struct cpu_source *b,
-		       const struct xst_compat_report *r, const struct xst_diag *d, const char *text)
+		       const struct xst_compat_report *r, const struct xst_diag *d,
+		       const char *text)
 {
 	struct jw w;
 	uint64_t rest;
@@ -148,14 +149,16 @@ int cpu_diff(const struct cpu_source *a, const struct cpu_source *b)
 	snprintf(line, sizeof(line), "verdict: %s: %s.", xst_compat_verdict_name(r.verdict), text);
 	ui_paragraph(stdout, 2, line);
 	if (r.mxcsr) {
-		snprintf(line, sizeof(line), "MXCSR: bits %#x may be set on A; B refuses them (#GP).",
-			 r.mxcsr);
+		snprintf(line, sizeof(line),
+			 "MXCSR: bits %#x may be set on A; B refuses them (#GP).", r.mxcsr);
 		ui_paragraph(stdout, 2, line);
 	}
 	if (r.cached_size) {
-		snprintf(line, sizeof(line), "hazard: B's area is larger (%u bytes, A %u): a migrated "
+		snprintf(line, sizeof(line),
+			 "hazard: B's area is larger (%u bytes, A %u): a migrated "
 			 "process that cached A's size, as the dynamic loader does, overflows its "
-			 "buffer unless B's XCR0 is limited to A's.", r.to_bytes, r.from_bytes);
+			 "buffer unless B's XCR0 is limited to A's.",
+			 r.to_bytes, r.from_bytes);
 		ui_paragraph(stdout, 2, line);
 	}
 	return r.verdict == XST_VERDICT_REFUSE ? UI_NO : UI_OK;

@@ -232,7 +232,8 @@ void cpu_finding_text(const struct finding *f, char *buf, size_t size)
 	n = (size_t)snprintf(buf, size, "%s: ", info->id);
 	if (f->components && n < size)
 		n += (size_t)snprintf(buf + n, size - n, "%s %s, ",
-				      f->components & (f->components - 1) ? "components" : "component",
+				      f->components & (f->components - 1) ? "components"
+									  : "component",
 				      cpu_mask_names(f->components, names, sizeof(names)));
 	if (n < size)
 		n += (size_t)snprintf(buf + n, size - n, "%s", info->words);

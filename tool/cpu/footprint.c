@@ -128,7 +128,8 @@ static void json_changes(struct jw *w, const struct footprint *f)
 		jw_object(w, NULL);
 		jw_string(w, "name", v[i].name);
 		jw_i64(w, "delta_bytes", v[i].delta_bytes);
-		jw_u64(w, "object_bytes", (uint64_t)((int64_t)f->slab.object_bytes + v[i].delta_bytes));
+		jw_u64(w, "object_bytes",
+		       (uint64_t)((int64_t)f->slab.object_bytes + v[i].delta_bytes));
 		jw_u64(w, "stride_bytes", use.stride_bytes);
 		jw_u64(w, "objects_per_slab", use.objects);
 		jw_u64(w, "spare_bytes", use.spare_bytes);
@@ -199,7 +200,8 @@ static void print_changes(const struct footprint *f)
 	for (i = 0; i < n; i++) {
 		changed(f, &v[i], &use);
 		table_cell(t, "%s", v[i].name);
-		table_cell(t, "%lld", (long long)f->slab.object_bytes + (long long)v[i].delta_bytes);
+		table_cell(t, "%lld",
+			   (long long)f->slab.object_bytes + (long long)v[i].delta_bytes);
 		if (!use.objects) {
 			table_cell_styled(t, UI_BAD, "0");
 			table_cell(t, "-");
@@ -252,9 +254,11 @@ static void print_people(const struct footprint *f)
 	char line[512];
 
 	slab_use(&f->slab, &use);
-	snprintf(line, sizeof(line), "%llu bytes, %llu in a slab of %llu pages, %llu bytes to spare; "
-		 "aligned to %llu. It may grow by %llu bytes before one fewer fits, so 24 bytes cost "
-		 "%s.", (unsigned long long)f->slab.object_bytes, (unsigned long long)use.objects,
+	snprintf(line, sizeof(line),
+		 "%llu bytes, %llu in a slab of %llu pages, %llu bytes to spare; "
+		 "aligned to %llu. It may grow by %llu bytes before one fewer fits, so 24 bytes "
+		 "cost %s.",
+		 (unsigned long long)f->slab.object_bytes, (unsigned long long)use.objects,
 		 (unsigned long long)(f->slab.slab_bytes / SLAB_PAGE_BYTES),
 		 (unsigned long long)use.spare_bytes, (unsigned long long)f->slab.align_bytes,
 		 (unsigned long long)use.growth_bytes,
@@ -292,8 +296,10 @@ static int find_slab(const struct cpu_request *req, struct slab *s)
 		return ui_error(CPU_CMD, UI_USAGE, "--align wants a power of two, not %llu",
 				(unsigned long long)s->align_bytes);
 	if (s->object_bytes > s->slab_bytes)
-		return ui_error(CPU_CMD, UI_USAGE, "a structure of %llu bytes does not fit in a slab of "
-				"%llu", (unsigned long long)s->object_bytes,
+		return ui_error(CPU_CMD, UI_USAGE,
+				"a structure of %llu bytes does not fit in a slab of "
+				"%llu",
+				(unsigned long long)s->object_bytes,
 				(unsigned long long)s->slab_bytes);
 	return UI_OK;
 }

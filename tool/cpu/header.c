@@ -63,9 +63,10 @@ int cpu_c_header(const struct cpu_source *src, const struct cpu_request *req)
 	struct xst_diag d;
 
 	if (strlen(req->prefix) > 40 || !is_identifier(req->prefix))
-		return ui_error(CPU_CMD, UI_USAGE,
-				"--c-header wants a C identifier of at most 40 characters, not '%s'",
-				req->prefix);
+		return ui_error(
+			CPU_CMD, UI_USAGE,
+			"--c-header wants a C identifier of at most 40 characters, not '%s'",
+			req->prefix);
 	if (req->xcr0_given)
 		user = req->xcr0;
 	if (!c->xsave)
@@ -74,7 +75,8 @@ int cpu_c_header(const struct cpu_source *src, const struct cpu_request *req)
 	if (xst_xcr0_check(user, c->xcr0, &d) ||
 	    (req->xss_given && xst_xss_check(req->xss, c->xss, &d)) ||
 	    xst_layout_compute(c, user, XST_STANDARD, &standard, &d))
-		return ui_error(CPU_CMD, UI_NO, "no header: %s (component %u)", d.rule, d.component);
+		return ui_error(CPU_CMD, UI_NO, "no header: %s (component %u)", d.rule,
+				d.component);
 	all = user | (req->xss_given ? req->xss : c->xss & xst_caps_placed(c));
 	has_compacted = !xst_layout_compute(c, all, XST_COMPACTED, &compacted, NULL);
 

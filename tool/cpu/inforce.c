@@ -99,9 +99,10 @@ void cpu_in_force(const struct cpu_source *src, bool with_xss, struct in_force *
 		return;
 	n = legal_xcr0(src, legal);
 	for (i = 0; i < n; i++) {
-		if (src->enabled_known ? legal[i] != src->xcr0_enabled
-				       : xst_layout_compute(caps, legal[i], XST_STANDARD, &l, NULL) ||
-						 l.bytes != caps->d0_ebx)
+		if (src->enabled_known
+			    ? legal[i] != src->xcr0_enabled
+			    : xst_layout_compute(caps, legal[i], XST_STANDARD, &l, NULL) ||
+				      l.bytes != caps->d0_ebx)
 			continue;
 		keep(&f->xcr0_count, &f->xcr0_all, &f->xcr0_any, legal[i]);
 		now[n_now++] = legal[i];

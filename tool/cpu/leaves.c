@@ -48,7 +48,8 @@ static int judge(const struct cpu_source *src, uint64_t xcr0, uint64_t xss)
 	struct xst_diag d;
 
 	if (!src->caps.xsave)
-		return ui_error(CPU_CMD, UI_NO, "%s has no XSAVE, so there is no XCR0", src->source);
+		return ui_error(CPU_CMD, UI_NO, "%s has no XSAVE, so there is no XCR0",
+				src->source);
 	if (xst_xcr0_check(xcr0, src->caps.xcr0, &d))
 		return refuse("XSETBV", xcr0, &d);
 	if (xst_xss_check(xss, src->caps.xss, &d))
@@ -118,7 +119,8 @@ int cpu_leaves(const struct cpu_source *src, const struct cpu_request *req)
 		jw_end(&w);
 		jw_finish(&w);
 	} else if (xcr0) {
-		ui_note("EBX of sub-leaves 0 and 1 is for XCR0 and IA32_XSS as given; it must follow "
+		ui_note("EBX of sub-leaves 0 and 1 is for XCR0 and IA32_XSS as given; it must "
+			"follow "
 			"the guest's XSETBV and WRMSR (both are %u right after reset).",
 			XST_EXT_OFFSET);
 	}

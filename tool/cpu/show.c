@@ -24,7 +24,8 @@ static void compute(const struct cpu_source *src, struct layouts *l)
 	uint64_t user = cpu_user_mask(src), all = xst_caps_placed(c);
 
 	memset(l, 0, sizeof(*l));
-	l->has_standard = c->xsave && !xst_layout_compute(c, user, XST_STANDARD, &l->standard, NULL);
+	l->has_standard =
+		c->xsave && !xst_layout_compute(c, user, XST_STANDARD, &l->standard, NULL);
 	l->has_user = c->xsave && !xst_layout_compute(c, user, XST_COMPACTED, &l->user, NULL);
 	l->has_all = c->xsave && !xst_layout_compute(c, all, XST_COMPACTED, &l->all, NULL);
 }
@@ -107,7 +108,8 @@ static void json_cpuid(struct jw *w, const struct cpu_source *src)
 	for (i = 0; i < src->leaf_count; i++) {
 		const struct xst_cpuid_leaf *l = &src->leaves[i];
 		bool wanted = l->leaf <= 1 || l->leaf == 6 || (l->leaf == 7 && l->subleaf < 2) ||
-			      l->leaf == 0xd || (l->leaf >= 0x80000000u && l->leaf <= 0x80000004u) ||
+			      l->leaf == 0xd ||
+			      (l->leaf >= 0x80000000u && l->leaf <= 0x80000004u) ||
 			      l->leaf == 0x80000008u;
 
 		if (!wanted || (l->leaf && !(l->eax | l->ebx | l->ecx | l->edx)))
@@ -214,9 +216,13 @@ static void field(const char *name, const char *text)
 
 static void forms(const struct xst_caps *c, char *buf, size_t size)
 {
-	snprintf(buf, size, "%s%s%s%s%s%s%s", c->fxsr ? "FXSAVE" : c->fpu ? "FNSAVE" : "nothing",
-		 c->xsave ? " XSAVE" : "", c->xsaveopt ? " XSAVEOPT" : "", c->xsavec ? " XSAVEC" : "",
-		 c->xsaves ? " XSAVES" : "", c->xgetbv1 ? " XGETBV(1)" : "", c->xfd ? " XFD" : "");
+	snprintf(buf, size, "%s%s%s%s%s%s%s",
+		 c->fxsr  ? "FXSAVE"
+		 : c->fpu ? "FNSAVE"
+			  : "nothing",
+		 c->xsave ? " XSAVE" : "", c->xsaveopt ? " XSAVEOPT" : "",
+		 c->xsavec ? " XSAVEC" : "", c->xsaves ? " XSAVES" : "",
+		 c->xgetbv1 ? " XGETBV(1)" : "", c->xfd ? " XFD" : "");
 }
 
 static void show_head(const struct cpu_source *src)
@@ -233,7 +239,8 @@ static void show_head(const struct cpu_source *src)
 	if (src->format == CPU_HOST)
 		snprintf(buf, sizeof(buf), "this machine");
 	else
-		snprintf(buf, sizeof(buf), "%.200s (%s)", src->source, cpu_format_name(src->format));
+		snprintf(buf, sizeof(buf), "%.200s (%s)", src->source,
+			 cpu_format_name(src->format));
 	field("source", buf);
 	forms(c, buf, sizeof(buf));
 	field("saves with", buf);
@@ -261,9 +268,10 @@ static void show_masks(const struct cpu_source *src, const struct in_force *now)
 		return;
 	n = snprintf(buf, sizeof(buf), "%#llx supported", (unsigned long long)c->xss);
 	if (now->xss_count && c->xss)
-		snprintf(buf + n, sizeof(buf) - (size_t)n, now->xss_all == now->xss_any
-				 ? ", %#llx enabled (by the sum in CPUID)"
-				 : ", enabled at least %#llx and at most %#llx (by the sum in CPUID)",
+		snprintf(buf + n, sizeof(buf) - (size_t)n,
+			 now->xss_all == now->xss_any ? ", %#llx enabled (by the sum in CPUID)"
+						      : ", enabled at least %#llx and at most "
+							"%#llx (by the sum in CPUID)",
 			 (unsigned long long)now->xss_all, (unsigned long long)now->xss_any);
 	field("IA32_XSS", buf);
 }
@@ -277,7 +285,8 @@ static void show_sizes(const struct cpu_source *src, const struct layouts *l)
 	if (l->has_standard) {
 		n = snprintf(buf, sizeof(buf), "%u bytes standard", l->standard.bytes);
 		if (l->has_user)
-			n += snprintf(buf + n, sizeof(buf) - (size_t)n, ", %u compacted", l->user.bytes);
+			n += snprintf(buf + n, sizeof(buf) - (size_t)n, ", %u compacted",
+				      l->user.bytes);
 		if (l->has_all && c->xss)
 			snprintf(buf + n, sizeof(buf) - (size_t)n, ", %u with supervisor state",
 				 l->all.bytes);
@@ -302,10 +311,12 @@ static void show_sizes(const struct cpu_source *src, const struct layouts *l)
 	}
 }
 
-static const char *enabled_word(const struct cpu_source *src, const struct in_force *now, unsigned i)
+static const char *enabled_word(const struct cpu_source *src, const struct in_force *now,
+				unsigned i)
 {
 	bool user = src->caps.xcr0 & XST_MASK(i);
-	uint64_t all = user ? now->xcr0_all : now->xss_all, any = user ? now->xcr0_any : now->xss_any;
+	uint64_t all = user ? now->xcr0_all : now->xss_all,
+		 any = user ? now->xcr0_any : now->xss_any;
 	bool known = user ? now->xcr0_count > 0 : now->xss_count > 0;
 
 	if (user && src->enabled_known)
@@ -327,7 +338,8 @@ static void component_row(struct table *t, const struct cpu_source *src, const s
 			  const struct in_force *now, unsigned i)
 {
 	const struct xst_comp_caps *c = &src->caps.comp[i];
-	bool user = src->caps.xcr0 & XST_MASK(i), placed = xst_caps_placed(&src->caps) & XST_MASK(i);
+	bool user = src->caps.xcr0 & XST_MASK(i),
+	     placed = xst_caps_placed(&src->caps) & XST_MASK(i);
 	char name[16];
 
 	table_cell(t, "%u", i);

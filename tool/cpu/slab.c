@@ -65,7 +65,8 @@ static bool read_slabinfo(struct slab *s)
 	bool found = false;
 
 	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "task_struct %*u %*u %llu %llu %llu", &bytes, &per, &pages) == 3;
+		found = sscanf(line, "task_struct %*u %*u %llu %llu %llu", &bytes, &per, &pages) ==
+			3;
 	if (f)
 		fclose(f);
 	if (!found)

@@ -265,8 +265,9 @@ static int put_component(struct cpu_collector *c, const json_t *j, uint64_t both
 	if (!json_is_object(j))
 		return cpu_fail(c, "\"components\" holds something that is no object");
 	if (get_u32(c, j, "id", &id) || get_u32(c, j, "bytes", &bytes) ||
-	    get_u32(c, j, "standard_offset", &offset) || get_bool(c, j, "supervisor", &supervisor) ||
-	    get_bool(c, j, "align64", &align64) || get_bool(c, j, "xfd", &xfd))
+	    get_u32(c, j, "standard_offset", &offset) ||
+	    get_bool(c, j, "supervisor", &supervisor) || get_bool(c, j, "align64", &align64) ||
+	    get_bool(c, j, "xfd", &xfd))
 		return -1;
 	if (id < 2 || id > 62 || !(both & XST_MASK(id)))
 		return cpu_fail(c, "component %u is not in xcr0_supported or xss_supported", id);
