@@ -20,7 +20,8 @@ int cmd_lint(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	return ui_error("xstate lint", UI_CANNOT,
-			"this command was built without it; install %s and build again", XSTATE_LINT_MISSING);
+	                "this command was built without it; install %s and build again",
+	                XSTATE_LINT_MISSING);
 }
 
 #else
@@ -45,36 +46,43 @@ enum {
 };
 
 static const struct opt options[] = {
-	{ OPT_PROFILE, 'P', "profile", "NAME", "the protocol to check: linux-6.1, linux-6.12, zfs or none\n"
-					       "(default: by the kernel a module was built for)" },
-	{ OPT_CONFIG, 'c', "config", "FILE", "facts of your own, added to the profile\n"
-					     "(default: xstate-lint.conf in the current folder, when there is one)" },
-	{ OPT_FORMAT, 0, "format", "FORMAT", "text, json or sarif" },
-	{ OPT_NOTES, 'n', "notes", NULL, "list notes one by one, not only errors" },
-	{ OPT_BASELINE, 'b', "baseline", "FILE", "report only findings that FILE does not hold" },
-	{ OPT_WRITE, 0, "write-baseline", "FILE", "write all findings of this run to FILE" },
-	{ OPT_EXPLAIN, 0, "explain", "RULE", "why a rule matters and how to mend it; all: every rule" },
-	{ OPT_DEBUG, 0, "debug-dir", "DIR", "where separate debug files are (default /usr/lib/debug)" },
-	{ OPT_NO_LINES, 0, "no-lines", NULL, "do not look for source lines" },
-	{ OPT_JOBS, 0, "jobs", "N", "files to read at once (default: one for each CPU)" },
-	{ OPT_PROFILES, 0, "show-profile", "NAME", "print a built-in profile" },
-	{ 0 },
+        {OPT_PROFILE, 'P', "profile", "NAME",
+         "the protocol to check: linux-6.1, linux-6.12, zfs or none\n"
+         "(default: by the kernel a module was built for)"},
+        {OPT_CONFIG, 'c', "config", "FILE",
+         "facts of your own, added to the profile\n"
+         "(default: xstate-lint.conf in the current folder, when there is one)"},
+        {OPT_FORMAT, 0, "format", "FORMAT", "text, json or sarif"},
+        {OPT_NOTES, 'n', "notes", NULL, "list notes one by one, not only errors"},
+        {OPT_BASELINE, 'b', "baseline", "FILE", "report only findings that FILE does not hold"},
+        {OPT_WRITE, 0, "write-baseline", "FILE", "write all findings of this run to FILE"},
+        {OPT_EXPLAIN, 0, "explain", "RULE",
+         "why a rule matters and how to mend it; all: every rule"},
+        {OPT_DEBUG, 0, "debug-dir", "DIR",
+         "where separate debug files are (default /usr/lib/debug)"},
+        {OPT_NO_LINES, 0, "no-lines", NULL, "do not look for source lines"},
+        {OPT_JOBS, 0, "jobs", "N", "files to read at once (default: one for each CPU)"},
+        {OPT_PROFILES, 0, "show-profile", "NAME", "print a built-in profile"},
+        {0},
 };
 
 static const struct opt_usage usage = {
-	.cmd = CMD,
-	.summary = "find FPU use outside kernel_fpu_begin() and kernel_fpu_end(), in the binary",
-	.synopsis = "FILE... [options]",
-	.about = "FILE is an object (.o), a module (.ko), a kernel (vmlinux, vmlinuz) or an archive (.a), also\n"
-		 "packed with xz, zstd or gzip; - is stdin. Files given together are checked together, so that\n"
-		 "calls between them are followed. Exit status: 0 no errors, 1 errors, 2 a file was unreadable.\n",
-	.opts = options,
-	.examples = "xstate lint drivers/my/my.ko\n"
-		    "xstate lint /lib/modules/$(uname -r)/kernel/arch/x86/crypto/*.ko*\n"
-		    "xstate lint --profile none kernel.elf      a kernel built without FP\n"
-		    "xstate lint --write-baseline known.txt my.ko\n"
-		    "xstate lint --baseline known.txt my.ko     only what is new\n"
-		    "xstate lint --explain mask-under\n",
+        .cmd = CMD,
+        .summary = "find FPU use outside kernel_fpu_begin() and kernel_fpu_end(), in the binary",
+        .synopsis = "FILE... [options]",
+        .about = "FILE is an object (.o), a module (.ko), a kernel (vmlinux, vmlinuz) or an "
+                 "archive (.a), also\n"
+                 "packed with xz, zstd or gzip; - is stdin. Files given together are checked "
+                 "together, so that\n"
+                 "calls between them are followed. Exit status: 0 no errors, 1 errors, 2 a file "
+                 "was unreadable.\n",
+        .opts = options,
+        .examples = "xstate lint drivers/my/my.ko\n"
+                    "xstate lint /lib/modules/$(uname -r)/kernel/arch/x86/crypto/*.ko*\n"
+                    "xstate lint --profile none kernel.elf      a kernel built without FP\n"
+                    "xstate lint --write-baseline known.txt my.ko\n"
+                    "xstate lint --baseline known.txt my.ko     only what is new\n"
+                    "xstate lint --explain mask-under\n",
 };
 
 static int explain(const char *name)
@@ -82,14 +90,18 @@ static int explain(const char *name)
 	int only = lint_rule_by_name(name), i;
 
 	if (only < 0 && strcmp(name, "all") != 0)
-		return ui_error(CMD, UI_USAGE, "there is no rule %s; --explain all lists them", name);
+		return ui_error(CMD, UI_USAGE, "there is no rule %s; --explain all lists them",
+		                name);
 	for (i = 0; i < RULES; i++) {
 		const struct lint_rule_info *r = &lint_rules[i];
 
 		if (only >= 0 && i != only)
 			continue;
-		printf("%s%s %s%s (%s)\n    ", ui_on(stdout, UI_HEAD), r->id, r->name, ui_off(stdout, UI_HEAD),
-		       r->severity == SEV_ERROR ? "error" : r->severity == SEV_WARNING ? "warning" : "note");
+		printf("%s%s %s%s (%s)\n    ", ui_on(stdout, UI_HEAD), r->id, r->name,
+		       ui_off(stdout, UI_HEAD),
+		       r->severity == SEV_ERROR     ? "error"
+		       : r->severity == SEV_WARNING ? "warning"
+		                                    : "note");
 		ui_paragraph(stdout, 4, r->why);
 		printf("    ");
 		ui_paragraph(stdout, 4, r->mend);
@@ -102,8 +114,10 @@ static int show_profile(const char *name)
 	const char *text = lint_conf_profile_text(name);
 
 	if (!text)
-		return ui_error(CMD, UI_USAGE, "there is no profile %s; there are linux-6.1, linux-6.12, zfs and none",
-				name);
+		return ui_error(
+		        CMD, UI_USAGE,
+		        "there is no profile %s; there are linux-6.1, linux-6.12, zfs and none",
+		        name);
 	fputs(text, stdout);
 	return UI_OK;
 }
@@ -123,8 +137,8 @@ static int report(struct request *q)
 	size_t i, errors = 0;
 	char why[512];
 
-	if (q->show.baseline &&
-	    !lint_baseline_read(&run->graph->found, q->show.baseline, &q->show.fixed, why, sizeof(why)))
+	if (q->show.baseline && !lint_baseline_read(&run->graph->found, q->show.baseline,
+	                                            &q->show.fixed, why, sizeof(why)))
 		return ui_error(CMD, UI_USAGE, "%s", why);
 	if (q->write && !lint_baseline_write(&run->graph->found, q->write, why, sizeof(why)))
 		return ui_error(CMD, UI_USAGE, "%s", why);
@@ -154,7 +168,7 @@ static int report(struct request *q)
 
 int cmd_lint(int argc, char **argv)
 {
-	struct request q = { .run = { .lines = true } };
+	struct request q = {.run = {.lines = true}};
 	struct opt_parser p;
 	uint64_t v;
 	char why[512];
@@ -178,7 +192,8 @@ int cmd_lint(int argc, char **argv)
 			q.run.config = p.arg;
 			break;
 		case OPT_FORMAT:
-			if (strcmp(p.arg, "text") && strcmp(p.arg, "json") && strcmp(p.arg, "sarif")) {
+			if (strcmp(p.arg, "text") && strcmp(p.arg, "json") &&
+			    strcmp(p.arg, "sarif")) {
 				opt_bad(&p, "text, json or sarif");
 				status = p.status;
 				goto out;
@@ -221,14 +236,16 @@ int cmd_lint(int argc, char **argv)
 	if (!q.format)
 		q.format = ui.json ? "json" : "text";
 	if (!q.nfiles) {
-		status = ui_error(CMD, UI_USAGE, "name the files to check; xstate lint --help has examples");
+		status = ui_error(CMD, UI_USAGE,
+		                  "name the files to check; xstate lint --help has examples");
 		goto out;
 	}
 	if (!q.run.config && access("xstate-lint.conf", R_OK) == 0)
 		q.run.config = "xstate-lint.conf";
 	if (!lint_run(&q.run, q.files, q.nfiles, why, sizeof(why))) {
 		if (q.run.nfailed)
-			status = ui_error(CMD, UI_USAGE, "%s %s", q.run.failed[0].path, q.run.failed[0].why);
+			status = ui_error(CMD, UI_USAGE, "%s %s", q.run.failed[0].path,
+			                  q.run.failed[0].why);
 		else
 			status = ui_error(CMD, UI_USAGE, "%s", why);
 	} else {

@@ -27,9 +27,11 @@
  *     decode.h       instructions: by Zydis (decode.c), lengths of common ones (fast.c),
  *                    those newer than Zydis (unknown.c)
  *     sweep.h        one pass over all functions
- *     env.h          which registers and stack slots hold the same value
- *     graph.h        who calls whom and asks what (graph.c), one function path by path
- *                    (flow.c), what is wrong (check.c)
+ *     env.h          which registers and stack slots hold the same value: moves (env.c),
+ *                    comparisons (env_compare.c), where paths meet (env_join.c)
+ *     graph.h        who calls whom and asks what (graph.c), what is wrong (check.c)
+ *     flow.h         one function path by path (flow.c): its code (flow_code.c), what it
+ *                    does to the protocol (flow_protocol.c)
  *     conf.h         profiles and xstate-lint.conf
  *     rules.def      the rules; finding.h: findings and baselines
  *     run.h          many files in one run (run.c), source lines (lines.c), summaries

@@ -15,8 +15,8 @@
 static bool excused(const struct lint_node *n)
 {
 	return n->role && (n->role->kind == ROLE_OWNER || n->role->kind == ROLE_BEGIN ||
-			   n->role->kind == ROLE_END || n->role->kind == ROLE_BEGINS ||
-			   n->role->kind == ROLE_ENDS || n->role->kind == ROLE_FOREIGN);
+	                   n->role->kind == ROLE_END || n->role->kind == ROLE_BEGINS ||
+	                   n->role->kind == ROLE_ENDS || n->role->kind == ROLE_FOREIGN);
 }
 
 static const char *insn_name(const struct lint_node *n, uint32_t off)
@@ -47,7 +47,7 @@ struct walk {
 	uint32_t depth;
 	uint8_t *done;
 	const char *why; /* how the root is entered */
-	bool perhaps; /* it may be entered in a section after all */
+	bool perhaps;    /* it may be entered in a section after all */
 };
 
 /* An earlier call of the same function from the same one: the boundary was told already. */
@@ -95,35 +95,39 @@ static void boundaries(struct walk *w, uint32_t id)
 	w->stack[w->depth++] = id;
 	if (n->uses) {
 		bool state = n->sum & SUM_STATE && !(n->fp & FP_USE);
-		struct lint_finding at =
-			lint_finding_at(g, state ? RULE_STATE_INSN : RULE_FP_OUTSIDE, id, n->first_use);
+		struct lint_finding at = lint_finding_at(
+		        g, state ? RULE_STATE_INSN : RULE_FP_OUTSIDE, id, n->first_use);
 
 		at.callee = (char *)(uintptr_t)insn_name(n, n->first_use);
 		chain_text(w, NULL, chain, sizeof(chain));
 		lint_finding_add(&g->found, &at, w->depth > 1 ? chain : NULL,
-				 "%s%s runs with no section begun; %s", at.callee,
-				 n->uses > 1 ? " (the first of several)" : "", w->why);
+		                 "%s%s runs with no section begun; %s", at.callee,
+		                 n->uses > 1 ? " (the first of several)" : "", w->why);
 	} else {
 		for (part = id; part != NO_NODE; part = part == id ? n->cold : NO_NODE)
 			for (k = 0; k < g->node[part].nlink; k++) {
 				const struct lint_link *l = &g->link[g->node[part].link + k];
 				uint32_t to = l->node == NO_NODE ? NO_NODE : g->node[l->node].whole;
 
-				if (to == NO_NODE || !(l->seen & SEEN_ENTRY) || excused(&g->node[to]) ||
-				    !(g->node[to].sum & SUM_REQUIRES) || told(g, &g->node[part], k))
+				if (to == NO_NODE || !(l->seen & SEEN_ENTRY) ||
+				    excused(&g->node[to]) || !(g->node[to].sum & SUM_REQUIRES) ||
+				    told(g, &g->node[part], k))
 					continue;
 				if (!g->node[to].uses) {
 					boundaries(w, to);
 					continue;
 				}
-				struct lint_finding at = lint_finding_at(g, RULE_CALL_FP_OUTSIDE, part, l->off);
+				struct lint_finding at =
+				        lint_finding_at(g, RULE_CALL_FP_OUTSIDE, part, l->off);
 
 				if (w->perhaps && at.severity == SEV_ERROR)
 					at.severity = SEV_WARNING;
 				at.callee = (char *)(uintptr_t)lint_node_name(&g->node[to]);
 				chain_text(w, at.callee, chain, sizeof(chain));
 				lint_finding_add(&g->found, &at, w->depth > 1 ? chain : NULL,
-						 "%s uses FP registers and is called with no section begun; %s", at.callee, w->why);
+				                 "%s uses FP registers and is called with no "
+				                 "section begun; %s",
+				                 at.callee, w->why);
 			}
 	}
 	w->depth--;
@@ -142,7 +146,8 @@ static bool pointers_inside(const struct lint_graph *g, const struct lint_object
 		if (l->kind != EV_INDIRECT || from->obj != obj)
 			continue;
 		any = true;
-		if (l->seen == SEEN_IN || ((l->seen == SEEN_ENTRY || !from->analysed) && !from->out))
+		if (l->seen == SEEN_IN ||
+		    ((l->seen == SEEN_ENTRY || !from->analysed) && !from->out))
 			continue;
 		return false;
 	}
@@ -179,22 +184,28 @@ static void requirement(struct walk *w, uint32_t id)
 			w->perhaps = false;
 			return;
 		}
-		at = lint_finding_at(g, RULE_UNRESOLVED_POINTER, id, n->uses ? n->first_use : lint_node_func(n)->off);
-		at.callee = (char *)(uintptr_t)"-";
-		lint_finding_add(&g->found, &at, NULL,
-				 "%s needs a section of its caller and is reached through a pointer", lint_node_name(n));
+		at = lint_finding_at(g, RULE_UNRESOLVED_POINTER, id,
+		                     n->uses ? n->first_use : lint_node_func(n)->off);
+		at.callee = (char *)(uintptr_t) "-";
+		lint_finding_add(
+		        &g->found, &at, NULL,
+		        "%s needs a section of its caller and is reached through a pointer",
+		        lint_node_name(n));
 		return;
 	}
 	if (flags & FUNC_EXPORTED) {
 		if (called_inside(g, n)) {
-			at = lint_finding_at(g, RULE_EXPORTED, id, n->uses ? n->first_use : lint_node_func(n)->off);
-			at.callee = (char *)(uintptr_t)"-";
-			lint_finding_add(&g->found, &at, NULL, "%s is exported and needs a section of its caller",
-					 lint_node_name(n));
+			at = lint_finding_at(g, RULE_EXPORTED, id,
+			                     n->uses ? n->first_use : lint_node_func(n)->off);
+			at.callee = (char *)(uintptr_t) "-";
+			lint_finding_add(&g->found, &at, NULL,
+			                 "%s is exported and needs a section of its caller",
+			                 lint_node_name(n));
 			return;
 		}
-		w->why = n->callers == UINT32_MAX ? "it is exported, and nothing in the files given calls it in one" :
-						    "it is exported, and no caller in the files given has begun one";
+		w->why = n->callers == UINT32_MAX
+		                 ? "it is exported, and nothing in the files given calls it in one"
+		                 : "it is exported, and no caller in the files given has begun one";
 		boundaries(w, id);
 		return;
 	}
@@ -204,9 +215,11 @@ static void requirement(struct walk *w, uint32_t id)
 			boundaries(w, id);
 			return;
 		}
-		at = lint_finding_at(g, RULE_UNREACHED, id, n->uses ? n->first_use : lint_node_func(n)->off);
-		at.callee = (char *)(uintptr_t)"-";
-		lint_finding_add(&g->found, &at, NULL, "%s needs a section, but nothing calls it", lint_node_name(n));
+		at = lint_finding_at(g, RULE_UNREACHED, id,
+		                     n->uses ? n->first_use : lint_node_func(n)->off);
+		at.callee = (char *)(uintptr_t) "-";
+		lint_finding_add(&g->found, &at, NULL, "%s needs a section, but nothing calls it",
+		                 lint_node_name(n));
 	}
 }
 
@@ -232,7 +245,8 @@ static void sites(struct lint_graph *g, uint32_t id)
 			for (k = 0; k < g->nnode; k++) {
 				const struct lint_node *c = &g->node[k];
 
-				if (c->obj == n->obj && lint_node_func(c)->flags & FUNC_POINTER && c->sum & SUM_REQUIRES) {
+				if (c->obj == n->obj && lint_node_func(c)->flags & FUNC_POINTER &&
+				    c->sum & SUM_REQUIRES) {
 					s->need |= c->need;
 					s->fp |= c->fp;
 					s->calls_fp = true;
@@ -249,21 +263,24 @@ static void sites(struct lint_graph *g, uint32_t id)
 			s->verdict = VERDICT_UNKNOWN;
 			if (s->mask >= 0 && s->need & ~declared)
 				goto under;
-			lint_finding_add(&g->found, &at, NULL, s->mask < 0 ? "the mask is not a constant" :
-					 s->unknown ? "the section holds instructions this decoder does not know" :
-						      "the section calls through a pointer");
+			lint_finding_add(&g->found, &at, NULL,
+			                 s->mask < 0  ? "the mask is not a constant"
+			                 : s->unknown ? "the section holds instructions this "
+			                                "decoder does not know"
+			                              : "the section calls through a pointer");
 			continue;
 		}
 		if (!s->insns && !s->calls_fp && !(s->fp & FP_STATE)) {
 			s->verdict = VERDICT_EMPTY;
 			at = lint_finding_at(g, RULE_NO_FP, id, s->off);
 			at.callee = (char *)(uintptr_t)what;
-			lint_finding_add(&g->found, &at, NULL, "nothing in the section uses FP registers%s",
-					 s->external ? ", unless functions outside the files given do" : "");
+			lint_finding_add(
+			        &g->found, &at, NULL, "nothing in the section uses FP registers%s",
+			        s->external ? ", unless functions outside the files given do" : "");
 			continue;
 		}
 		s->verdict = declared == s->need ? VERDICT_EXACT : VERDICT_OVER;
-under:
+	under:
 		if (s->need & ~declared) {
 			s->verdict = VERDICT_UNDER;
 			at = lint_finding_at(g, RULE_MASK_UNDER, id, s->off);
@@ -275,11 +292,14 @@ under:
 			lint_needs_text(declared & ~s->need, b, sizeof(b));
 			at = lint_finding_at(g, RULE_MASK_OVER, id, s->off);
 			at.callee = (char *)(uintptr_t)what;
-			lint_finding_add(&g->found, &at, NULL, "declares %s without need: %s%s%s at each begin", b,
-					 declared & ~s->need & NEED_X87 ? "an FNINIT" : "",
-					 (declared & ~s->need & (NEED_X87 | NEED_MXCSR)) == (NEED_X87 | NEED_MXCSR) ?
-						 " and " : "",
-					 declared & ~s->need & NEED_MXCSR ? "an LDMXCSR" : "");
+			lint_finding_add(&g->found, &at, NULL,
+			                 "declares %s without need: %s%s%s at each begin", b,
+			                 declared & ~s->need & NEED_X87 ? "an FNINIT" : "",
+			                 (declared & ~s->need & (NEED_X87 | NEED_MXCSR)) ==
+			                                 (NEED_X87 | NEED_MXCSR)
+			                         ? " and "
+			                         : "",
+			                 declared & ~s->need & NEED_MXCSR ? "an LDMXCSR" : "");
 		}
 	}
 }
@@ -298,9 +318,9 @@ static void undecodable(struct lint_graph *g, uint32_t id)
 	if (count) {
 		struct lint_finding at = lint_finding_at(g, RULE_UNDECODABLE, id, first);
 
-		at.callee = (char *)(uintptr_t)"-";
-		lint_finding_add(&g->found, &at, NULL, "%u byte%s that %s no instruction", count, count == 1 ? "" : "s",
-				 count == 1 ? "is" : "are");
+		at.callee = (char *)(uintptr_t) "-";
+		lint_finding_add(&g->found, &at, NULL, "%u byte%s that %s no instruction", count,
+		                 count == 1 ? "" : "s", count == 1 ? "is" : "are");
 	}
 }
 
@@ -329,10 +349,12 @@ static void forbidden(struct lint_graph *g, uint32_t id)
 			continue;
 		if (!(ev->arg & FP_USE) && state++)
 			continue;
-		at = lint_finding_at(g, ev->arg & FP_USE ? RULE_FP_OUTSIDE : RULE_STATE_INSN, id, ev->off);
+		at = lint_finding_at(g, ev->arg & FP_USE ? RULE_FP_OUTSIDE : RULE_STATE_INSN, id,
+		                     ev->off);
 		at.callee = (char *)(uintptr_t)insn_name(n, ev->off);
-		lint_finding_add(&g->found, &at, NULL, "%s, where no FP instruction may be (%u in this function)",
-				 at.callee, f->fp_insns + f->state_insns);
+		lint_finding_add(&g->found, &at, NULL,
+		                 "%s, where no FP instruction may be (%u in this function)",
+		                 at.callee, f->fp_insns + f->state_insns);
 		if (ev->arg & FP_USE)
 			return;
 	}
@@ -351,13 +373,13 @@ static bool forbid_walk(struct walk *w, uint32_t id)
 	w->done[id] = 1;
 	w->stack[w->depth++] = id;
 	if (f->fp_insns || f->state_insns || n->protocol) {
-		struct lint_finding at = lint_finding_at(g, RULE_FORBIDDEN, w->stack[0],
-							 lint_node_func(&g->node[w->stack[0]])->off);
+		struct lint_finding at = lint_finding_at(
+		        g, RULE_FORBIDDEN, w->stack[0], lint_node_func(&g->node[w->stack[0]])->off);
 
 		at.callee = (char *)(uintptr_t)f->name;
 		chain_text(w, NULL, chain, sizeof(chain));
 		lint_finding_add(&g->found, &at, chain, "reaches FP code in %s (%s)", f->name,
-				 g->node[w->stack[0]].role->reason);
+		                 g->node[w->stack[0]].role->reason);
 		return true;
 	}
 	for (k = 0; k < n->nlink; k++) {
@@ -372,7 +394,7 @@ static bool forbid_walk(struct walk *w, uint32_t id)
 
 void lint_graph_check(struct lint_graph *g)
 {
-	struct walk w = { .g = g };
+	struct walk w = {.g = g};
 	uint32_t id;
 
 	w.done = calloc(g->nnode ? g->nnode : 1, 1);
@@ -392,10 +414,13 @@ void lint_graph_check(struct lint_graph *g)
 			lint_flow(g, id, true);
 			sites(g, id);
 			if (n->sum & SUM_ENDS && n->out) {
-				struct lint_finding at = lint_finding_at(g, RULE_END_WITHOUT_BEGIN, id, n->first_end);
+				struct lint_finding at = lint_finding_at(g, RULE_END_WITHOUT_BEGIN,
+				                                         id, n->first_end);
 
-				at.callee = (char *)(uintptr_t)"-";
-				lint_finding_add(&g->found, &at, NULL, "ends a section that it did not begin; it may be entered outside one");
+				at.callee = (char *)(uintptr_t) "-";
+				lint_finding_add(&g->found, &at, NULL,
+				                 "ends a section that it did not begin; it may be "
+				                 "entered outside one");
 			}
 		} else if (n->analysed) {
 			n->role->used++;
@@ -407,7 +432,8 @@ void lint_graph_check(struct lint_graph *g)
 			uint32_t flags = lint_node_func(n)->flags;
 
 			if (n->whole == id && n->sum & SUM_REQUIRES && !excused(n) &&
-			    (n->callers == UINT32_MAX || flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY)))
+			    (n->callers == UINT32_MAX ||
+			     flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY)))
 				requirement(&w, id);
 		}
 	for (id = 0; id < g->nnode; id++) {
@@ -454,7 +480,8 @@ enum lint_answer lint_graph_answer(const struct lint_graph *g, uint32_t id)
 			uint32_t from = g->node[k->from].whole;
 
 			direct |= (k->seen & SEEN_IN) != 0;
-			if ((k->seen & SEEN_ENTRY || !g->node[from].analysed || excused(node)) && !seen[from]) {
+			if ((k->seen & SEEN_ENTRY || !g->node[from].analysed || excused(node)) &&
+			    !seen[from]) {
 				seen[from] = 1;
 				list[n++] = from;
 			}

@@ -15,7 +15,7 @@
 #include "lint/finding.h"
 #include "lint_profiles.h" /* generated from profiles/: lint_profile_names, lint_profile_texts */
 
-#define WORDS 8
+#define WORDS    8
 #define FILE_MAX (1u << 20)
 
 struct lint_conf *lint_conf_new(void)
@@ -46,8 +46,8 @@ void lint_conf_free(struct lint_conf *conf)
 	free(conf);
 }
 
-static struct lint_role *role_add(struct lint_conf *conf, enum lint_role_kind kind, const char *name,
-				  const char *reason)
+static struct lint_role *role_add(struct lint_conf *conf, enum lint_role_kind kind,
+                                  const char *name, const char *reason)
 {
 	struct lint_role *list = realloc(conf->role, (conf->nrole + 1) * sizeof(*list));
 	struct lint_role *r;
@@ -56,7 +56,7 @@ static struct lint_role *role_add(struct lint_conf *conf, enum lint_role_kind ki
 		return NULL;
 	conf->role = list;
 	r = &list[conf->nrole];
-	*r = (struct lint_role){ .kind = kind, .gfp_arg = -1 };
+	*r = (struct lint_role){.kind = kind, .gfp_arg = -1};
 	r->name = strdup(name);
 	r->reason = strdup(reason ? reason : "");
 	if (!r->name || !r->reason) {
@@ -79,7 +79,7 @@ static bool arg_index(const char *s, int *arg)
 
 static const char *pair_line(struct lint_conf *conf, char **word, int n)
 {
-	struct lint_pair pair = { .mask_arg = -1, .mask = UINT32_MAX }, *list;
+	struct lint_pair pair = {.mask_arg = -1, .mask = UINT32_MAX}, *list;
 	struct lint_role *r;
 	int i;
 
@@ -95,7 +95,8 @@ static const char *pair_line(struct lint_conf *conf, char **word, int n)
 				continue;
 			pair.mask = (uint32_t)strtoul(word[i] + 5, &end, 0);
 			if (*end || end == word[i] + 5 || pair.mask > 7)
-				return "mask= wants a number from 0 to 7 (1 x87, 2 MXCSR, 4 tiles), or arg0 to arg5";
+				return "mask= wants a number from 0 to 7 (1 x87, 2 MXCSR, 4 "
+				       "tiles), or arg0 to arg5";
 		} else {
 			return "after the names of a pair come mask= and nestable only";
 		}
@@ -120,7 +121,7 @@ static const char *pair_line(struct lint_conf *conf, char **word, int n)
 
 static const char *severity_line(struct lint_conf *conf, char **word, int n)
 {
-	static const char *const names[] = { "off", "note", "warning", "error" };
+	static const char *const names[] = {"off", "note", "warning", "error"};
 	int rule, i;
 
 	if (n != 3)
@@ -142,12 +143,12 @@ static const struct {
 	enum lint_role_kind kind;
 	bool reason;
 } lists[] = {
-	{ "sleep", ROLE_SLEEP, false },	      { "noreturn", ROLE_NORETURN, false },
-	{ "return-thunk", ROLE_RETURN, false }, { "indirect-thunk", ROLE_INDIRECT, false },
-	{ "nothing", ROLE_NOTHING, false },   { "owner", ROLE_OWNER, true },
-	{ "pointer", ROLE_POINTER, true },    { "forbid", ROLE_FORBID, true },
-	{ "begins", ROLE_BEGINS, true },      { "ends", ROLE_ENDS, true },
-	{ "state", ROLE_STATE, true },	      { "foreign", ROLE_FOREIGN, true },
+        {"sleep", ROLE_SLEEP, false},         {"noreturn", ROLE_NORETURN, false},
+        {"return-thunk", ROLE_RETURN, false}, {"indirect-thunk", ROLE_INDIRECT, false},
+        {"nothing", ROLE_NOTHING, false},     {"owner", ROLE_OWNER, true},
+        {"pointer", ROLE_POINTER, true},      {"forbid", ROLE_FORBID, true},
+        {"begins", ROLE_BEGINS, true},        {"ends", ROLE_ENDS, true},
+        {"state", ROLE_STATE, true},          {"foreign", ROLE_FOREIGN, true},
 };
 
 /* One line; NULL, or what is wrong with it. */
@@ -210,7 +211,8 @@ static const char *line_read(struct lint_conf *conf, char *line, const char *fro
 		if (n < 2)
 			return "names of functions are missing";
 		if (reason && !lists[k].reason)
-			return "only owner, pointer, forbid, begins, ends, state and foreign take a reason";
+			return "only owner, pointer, forbid, begins, ends, state and foreign take "
+			       "a reason";
 		if (lists[k].reason && !reason)
 			return "say why, in quotes at the end of the line";
 		if (lists[k].kind == ROLE_SLEEP && !strncmp(word[n - 1], "gfp=", 4) &&
@@ -228,8 +230,8 @@ static const char *line_read(struct lint_conf *conf, char *line, const char *fro
 	return "unknown word at its beginning; docs/lint.md lists them";
 }
 
-static bool text_read(struct lint_conf *conf, const char *text, const char *from, bool *base, char *why,
-		      size_t why_bytes)
+static bool text_read(struct lint_conf *conf, const char *text, const char *from, bool *base,
+                      char *why, size_t why_bytes)
 {
 	char *copy = strdup(text), *line, *next;
 	const char *wrong = NULL;
@@ -253,7 +255,7 @@ static bool text_read(struct lint_conf *conf, const char *text, const char *from
 }
 
 bool lint_conf_text(struct lint_conf *conf, const char *text, const char *from, char *why,
-		    size_t why_bytes)
+                    size_t why_bytes)
 {
 	bool base = false;
 
@@ -268,7 +270,7 @@ bool lint_conf_profile(struct lint_conf *conf, const char *name, char *why, size
 	list[0] = '\0';
 	for (i = 0; lint_profile_names[i]; i++) {
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
-					 lint_profile_names[i]);
+		                         lint_profile_names[i]);
 		if (!strcmp(lint_profile_names[i], name)) {
 			if (!conf->profile[0])
 				snprintf(conf->profile, sizeof(conf->profile), "%s", name);
@@ -351,7 +353,7 @@ static int role_key(const void *key, const void *item)
 
 struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name)
 {
-	static const char *const suffixes[] = { ".isra.", ".part.", ".constprop.", ".cold" };
+	static const char *const suffixes[] = {".isra.", ".part.", ".constprop.", ".cold"};
 	char plain[256];
 	struct lint_role *r;
 	size_t i;

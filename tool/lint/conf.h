@@ -15,7 +15,7 @@ enum lint_role_kind {
 	ROLE_NONE,
 	ROLE_BEGIN,
 	ROLE_END,
-	ROLE_SLEEP,    /* may sleep */
+	ROLE_SLEEP, /* may sleep */
 	ROLE_NORETURN,
 	ROLE_RETURN,   /* jumping there is returning */
 	ROLE_INDIRECT, /* calling it is calling through a pointer */
@@ -32,17 +32,17 @@ enum lint_role_kind {
 
 struct lint_pair {
 	char *begin, *end;
-	int mask_arg; /* argument that declares the mask, or -1 */
+	int mask_arg;  /* argument that declares the mask, or -1 */
 	uint32_t mask; /* else the mask itself */
 	bool nestable;
 };
 
 struct lint_role {
 	enum lint_role_kind kind;
-	char *name; /* may hold wildcards */
+	char *name;    /* may hold wildcards */
 	uint32_t pair; /* index, of BEGIN and END */
-	int gfp_arg; /* of SLEEP: argument with allocation flags, or -1 */
-	char *reason; /* why an annotation holds; shown when it was applied */
+	int gfp_arg;   /* of SLEEP: argument with allocation flags, or -1 */
+	char *reason;  /* why an annotation holds; shown when it was applied */
 	unsigned used;
 };
 
@@ -57,10 +57,10 @@ struct lint_conf {
 	struct lint_role *role; /* plain names, sorted; then those with wildcards */
 	size_t nrole, nplain;
 	bool sorted;
-	bool forbidden; /* any FP instruction is an error */
-	bool inline_sections; /* XSAVE begins and XRSTOR ends a section */
-	uint32_t gfp_sleep; /* bits of allocation flags that allow sleeping */
-	uint32_t mask_known; /* needs a mask of this protocol can declare */
+	bool forbidden;                   /* any FP instruction is an error */
+	bool inline_sections;             /* XSAVE begins and XRSTOR ends a section */
+	uint32_t gfp_sleep;               /* bits of allocation flags that allow sleeping */
+	uint32_t mask_known;              /* needs a mask of this protocol can declare */
 	uint8_t severity[LINT_RULES_MAX]; /* enum lint_severity + 1; 0: as built in */
 };
 
@@ -79,7 +79,7 @@ bool lint_conf_profile(struct lint_conf *conf, const char *name, char *why, size
  * @from: what it is called in messages.
  */
 bool lint_conf_text(struct lint_conf *conf, const char *text, const char *from, char *why,
-		    size_t why_bytes);
+                    size_t why_bytes);
 bool lint_conf_file(struct lint_conf *conf, const char *path, char *why, size_t why_bytes);
 
 /**

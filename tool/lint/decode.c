@@ -21,26 +21,28 @@ static void tables_once(void)
 {
 	/* Read MXCSR although Zydis gives them no SIMD exception class. */
 	static const uint16_t extra[] = {
-		ZYDIS_MNEMONIC_CVTPI2PS, ZYDIS_MNEMONIC_CVTPI2PD, ZYDIS_MNEMONIC_CVTPS2PI,
-		ZYDIS_MNEMONIC_CVTPD2PI, ZYDIS_MNEMONIC_CVTTPS2PI, ZYDIS_MNEMONIC_CVTTPD2PI,
-		ZYDIS_MNEMONIC_VFRCZPD, ZYDIS_MNEMONIC_VFRCZPS, ZYDIS_MNEMONIC_VFRCZSD,
-		ZYDIS_MNEMONIC_VFRCZSS, ZYDIS_MNEMONIC_VFCMADDCPH, ZYDIS_MNEMONIC_VFCMADDCSH,
-		ZYDIS_MNEMONIC_VFMADDCPH, ZYDIS_MNEMONIC_VFMADDCSH, ZYDIS_MNEMONIC_VFCMULCPH,
-		ZYDIS_MNEMONIC_VFCMULCSH, ZYDIS_MNEMONIC_VFMULCPH, ZYDIS_MNEMONIC_VFMULCSH,
-		ZYDIS_MNEMONIC_VRCP14PD, ZYDIS_MNEMONIC_VRCP14PS, ZYDIS_MNEMONIC_VRCP14SD,
-		ZYDIS_MNEMONIC_VRCP14SS, ZYDIS_MNEMONIC_VRSQRT14PD, ZYDIS_MNEMONIC_VRSQRT14PS,
-		ZYDIS_MNEMONIC_VRSQRT14SD, ZYDIS_MNEMONIC_VRSQRT14SS, ZYDIS_MNEMONIC_VFPCLASSPD,
-		ZYDIS_MNEMONIC_VFPCLASSPS, ZYDIS_MNEMONIC_VFPCLASSSD, ZYDIS_MNEMONIC_VFPCLASSSS,
+	        ZYDIS_MNEMONIC_CVTPI2PS,   ZYDIS_MNEMONIC_CVTPI2PD,   ZYDIS_MNEMONIC_CVTPS2PI,
+	        ZYDIS_MNEMONIC_CVTPD2PI,   ZYDIS_MNEMONIC_CVTTPS2PI,  ZYDIS_MNEMONIC_CVTTPD2PI,
+	        ZYDIS_MNEMONIC_VFRCZPD,    ZYDIS_MNEMONIC_VFRCZPS,    ZYDIS_MNEMONIC_VFRCZSD,
+	        ZYDIS_MNEMONIC_VFRCZSS,    ZYDIS_MNEMONIC_VFCMADDCPH, ZYDIS_MNEMONIC_VFCMADDCSH,
+	        ZYDIS_MNEMONIC_VFMADDCPH,  ZYDIS_MNEMONIC_VFMADDCSH,  ZYDIS_MNEMONIC_VFCMULCPH,
+	        ZYDIS_MNEMONIC_VFCMULCSH,  ZYDIS_MNEMONIC_VFMULCPH,   ZYDIS_MNEMONIC_VFMULCSH,
+	        ZYDIS_MNEMONIC_VRCP14PD,   ZYDIS_MNEMONIC_VRCP14PS,   ZYDIS_MNEMONIC_VRCP14SD,
+	        ZYDIS_MNEMONIC_VRCP14SS,   ZYDIS_MNEMONIC_VRSQRT14PD, ZYDIS_MNEMONIC_VRSQRT14PS,
+	        ZYDIS_MNEMONIC_VRSQRT14SD, ZYDIS_MNEMONIC_VRSQRT14SS, ZYDIS_MNEMONIC_VFPCLASSPD,
+	        ZYDIS_MNEMONIC_VFPCLASSPS, ZYDIS_MNEMONIC_VFPCLASSSD, ZYDIS_MNEMONIC_VFPCLASSSS,
 	};
 	/* Extensions without a single instruction that touches FP or SIMD state. */
 	static const uint16_t ints[] = {
-		ZYDIS_ISA_EXT_BASE, ZYDIS_ISA_EXT_LONGMODE, ZYDIS_ISA_EXT_BMI1, ZYDIS_ISA_EXT_BMI2,
-		ZYDIS_ISA_EXT_ADOX_ADCX, ZYDIS_ISA_EXT_CET, ZYDIS_ISA_EXT_SMAP, ZYDIS_ISA_EXT_PAUSE,
-		ZYDIS_ISA_EXT_LZCNT, ZYDIS_ISA_EXT_MOVBE, ZYDIS_ISA_EXT_VTX, ZYDIS_ISA_EXT_SVM,
-		ZYDIS_ISA_EXT_TBM, ZYDIS_ISA_EXT_RDTSCP, ZYDIS_ISA_EXT_RDRAND, ZYDIS_ISA_EXT_RDSEED,
-		ZYDIS_ISA_EXT_CLFSH, ZYDIS_ISA_EXT_CLFLUSHOPT, ZYDIS_ISA_EXT_CLWB,
-		ZYDIS_ISA_EXT_MONITOR, ZYDIS_ISA_EXT_MONITORX, ZYDIS_ISA_EXT_INVPCID,
-		ZYDIS_ISA_EXT_PKU, ZYDIS_ISA_EXT_RDPID, ZYDIS_ISA_EXT_RDWRFSGS,
+	        ZYDIS_ISA_EXT_BASE,     ZYDIS_ISA_EXT_LONGMODE,  ZYDIS_ISA_EXT_BMI1,
+	        ZYDIS_ISA_EXT_BMI2,     ZYDIS_ISA_EXT_ADOX_ADCX, ZYDIS_ISA_EXT_CET,
+	        ZYDIS_ISA_EXT_SMAP,     ZYDIS_ISA_EXT_PAUSE,     ZYDIS_ISA_EXT_LZCNT,
+	        ZYDIS_ISA_EXT_MOVBE,    ZYDIS_ISA_EXT_VTX,       ZYDIS_ISA_EXT_SVM,
+	        ZYDIS_ISA_EXT_TBM,      ZYDIS_ISA_EXT_RDTSCP,    ZYDIS_ISA_EXT_RDRAND,
+	        ZYDIS_ISA_EXT_RDSEED,   ZYDIS_ISA_EXT_CLFSH,     ZYDIS_ISA_EXT_CLFLUSHOPT,
+	        ZYDIS_ISA_EXT_CLWB,     ZYDIS_ISA_EXT_MONITOR,   ZYDIS_ISA_EXT_MONITORX,
+	        ZYDIS_ISA_EXT_INVPCID,  ZYDIS_ISA_EXT_PKU,       ZYDIS_ISA_EXT_RDPID,
+	        ZYDIS_ISA_EXT_RDWRFSGS,
 	};
 	size_t i;
 
@@ -54,14 +56,22 @@ static void tables_once(void)
 static uint32_t register_bits(ZydisRegister reg)
 {
 	switch (ZydisRegisterGetClass(reg)) {
-	case ZYDIS_REGCLASS_X87: return FP_X87;
-	case ZYDIS_REGCLASS_MMX: return FP_MMX;
-	case ZYDIS_REGCLASS_XMM: return FP_XMM;
-	case ZYDIS_REGCLASS_YMM: return FP_YMM;
-	case ZYDIS_REGCLASS_ZMM: return FP_ZMM;
-	case ZYDIS_REGCLASS_TMM: return FP_TMM;
-	case ZYDIS_REGCLASS_MASK: return FP_K;
-	default: return 0;
+	case ZYDIS_REGCLASS_X87:
+		return FP_X87;
+	case ZYDIS_REGCLASS_MMX:
+		return FP_MMX;
+	case ZYDIS_REGCLASS_XMM:
+		return FP_XMM;
+	case ZYDIS_REGCLASS_YMM:
+		return FP_YMM;
+	case ZYDIS_REGCLASS_ZMM:
+		return FP_ZMM;
+	case ZYDIS_REGCLASS_TMM:
+		return FP_TMM;
+	case ZYDIS_REGCLASS_MASK:
+		return FP_K;
+	default:
+		return 0;
 	}
 }
 
@@ -164,7 +174,8 @@ static uint32_t fp_bits(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 	for (i = 0; i < z->operand_count; i++) {
 		/* EVEX without a mask has K0 as an operand, which then means none. */
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    !(ops[i].reg.value == ZYDIS_REGISTER_K0 && ops[i].encoding == ZYDIS_OPERAND_ENCODING_MASK))
+		    !(ops[i].reg.value == ZYDIS_REGISTER_K0 &&
+		      ops[i].encoding == ZYDIS_OPERAND_ENCODING_MASK))
 			fp |= register_bits(ops[i].reg.value);
 		else if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			fp |= register_bits(ops[i].mem.index);
@@ -205,7 +216,7 @@ static void branch_kind(const ZydisDecodedInstruction *z, struct lint_insn *insn
 		if (z->mnemonic == ZYDIS_MNEMONIC_UD2)
 			insn->kind = INSN_TRAP;
 		else if (z->mnemonic == ZYDIS_MNEMONIC_HLT || z->mnemonic == ZYDIS_MNEMONIC_INT3 ||
-			 z->mnemonic == ZYDIS_MNEMONIC_UD1 || z->mnemonic == ZYDIS_MNEMONIC_UD0)
+		         z->mnemonic == ZYDIS_MNEMONIC_UD1 || z->mnemonic == ZYDIS_MNEMONIC_UD0)
 			insn->kind = INSN_STOP;
 		break;
 	}
@@ -254,7 +265,7 @@ static uint8_t gpr(ZydisRegister reg)
 
 static struct lint_operand operand(const ZydisDecodedOperand *o, struct lint_insn *insn)
 {
-	struct lint_operand r = { LOC_NONE, REG_NONE, 0, 0 };
+	struct lint_operand r = {LOC_NONE, REG_NONE, 0, 0};
 
 	switch (o->type) {
 	case ZYDIS_OPERAND_TYPE_REGISTER:
@@ -268,8 +279,8 @@ static struct lint_operand operand(const ZydisDecodedOperand *o, struct lint_ins
 		r.reg = gpr(o->mem.base);
 		r.index = o->mem.index != ZYDIS_REGISTER_NONE;
 		insn->disp = (int32_t)o->mem.disp.value;
-		insn->segment = o->mem.segment == ZYDIS_REGISTER_FS ||
-				o->mem.segment == ZYDIS_REGISTER_GS;
+		insn->segment =
+		        o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS;
 		break;
 	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
 		r.loc = LOC_IMM;
@@ -294,34 +305,54 @@ static uint8_t condition(const ZydisDecodedInstruction *z)
 static enum lint_op op_of(const ZydisDecodedInstruction *z)
 {
 	switch (z->mnemonic) {
-	case ZYDIS_MNEMONIC_MOV: return OP_MOV;
-	case ZYDIS_MNEMONIC_MOVZX: return OP_MOVZX;
-	case ZYDIS_MNEMONIC_LEA: return OP_LEA;
-	case ZYDIS_MNEMONIC_ADD: return OP_ADD;
-	case ZYDIS_MNEMONIC_SUB: return OP_SUB;
-	case ZYDIS_MNEMONIC_AND: return OP_AND;
-	case ZYDIS_MNEMONIC_XOR: return OP_XOR;
+	case ZYDIS_MNEMONIC_MOV:
+		return OP_MOV;
+	case ZYDIS_MNEMONIC_MOVZX:
+		return OP_MOVZX;
+	case ZYDIS_MNEMONIC_LEA:
+		return OP_LEA;
+	case ZYDIS_MNEMONIC_ADD:
+		return OP_ADD;
+	case ZYDIS_MNEMONIC_SUB:
+		return OP_SUB;
+	case ZYDIS_MNEMONIC_AND:
+		return OP_AND;
+	case ZYDIS_MNEMONIC_XOR:
+		return OP_XOR;
 	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
-	case ZYDIS_MNEMONIC_NEG: return OP_ARITH;
-	case ZYDIS_MNEMONIC_CMP: return OP_CMP;
-	case ZYDIS_MNEMONIC_TEST: return OP_TEST;
-	case ZYDIS_MNEMONIC_BT: return OP_BT;
-	case ZYDIS_MNEMONIC_PUSH: return OP_PUSH;
-	case ZYDIS_MNEMONIC_POP: return OP_POP;
-	case ZYDIS_MNEMONIC_LEAVE: return OP_LEAVE;
+	case ZYDIS_MNEMONIC_NEG:
+		return OP_ARITH;
+	case ZYDIS_MNEMONIC_CMP:
+		return OP_CMP;
+	case ZYDIS_MNEMONIC_TEST:
+		return OP_TEST;
+	case ZYDIS_MNEMONIC_BT:
+		return OP_BT;
+	case ZYDIS_MNEMONIC_PUSH:
+		return OP_PUSH;
+	case ZYDIS_MNEMONIC_POP:
+		return OP_POP;
+	case ZYDIS_MNEMONIC_LEAVE:
+		return OP_LEAVE;
 	case ZYDIS_MNEMONIC_NOP:
 	case ZYDIS_MNEMONIC_PREFETCHT0:
 	case ZYDIS_MNEMONIC_PREFETCHNTA:
-	case ZYDIS_MNEMONIC_PREFETCHW: return OP_NONE;
-	default: break;
+	case ZYDIS_MNEMONIC_PREFETCHW:
+		return OP_NONE;
+	default:
+		break;
 	}
 	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_SETCC: return OP_SETCC;
-	case ZYDIS_CATEGORY_CMOV: return OP_CMOV;
-	case ZYDIS_CATEGORY_STRINGOP: return OP_STRING;
-	default: return OP_OTHER;
+	case ZYDIS_CATEGORY_SETCC:
+		return OP_SETCC;
+	case ZYDIS_CATEGORY_CMOV:
+		return OP_CMOV;
+	case ZYDIS_CATEGORY_STRINGOP:
+		return OP_STRING;
+	default:
+		return OP_OTHER;
 	}
 }
 
@@ -351,9 +382,10 @@ bool lint_decode(const uint8_t *p, size_t avail, uint32_t off, struct lint_insn 
 	insn->op = (uint8_t)op_of(&z);
 	insn->cc = condition(&z);
 	insn->bytes = (uint8_t)(z.operand_width / 8);
-	insn->flags = z.cpu_flags && (z.cpu_flags->modified | z.cpu_flags->set_0 | z.cpu_flags->set_1 |
-				      z.cpu_flags->undefined) &
-					     (ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_SF);
+	insn->flags =
+	        z.cpu_flags && (z.cpu_flags->modified | z.cpu_flags->set_0 | z.cpu_flags->set_1 |
+	                        z.cpu_flags->undefined) &
+	                               (ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_SF);
 	if (z.raw.disp.size)
 		insn->disp_at = z.raw.disp.offset;
 	if (!insn->imm_at && z.raw.imm[0].size)
@@ -364,8 +396,8 @@ bool lint_decode(const uint8_t *p, size_t avail, uint32_t off, struct lint_insn 
 
 		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && writes && gpr(o->reg.value) < 16)
 			insn->spoils |= (uint16_t)(1u << gpr(o->reg.value));
-		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && writes && (i > 0 || insn->op == OP_OTHER) &&
-		    o->mem.type == ZYDIS_MEMOP_TYPE_MEM)
+		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && writes &&
+		    (i > 0 || insn->op == OP_OTHER) && o->mem.type == ZYDIS_MEMOP_TYPE_MEM)
 			insn->stores = true;
 	}
 	if (z.operand_count_visible >= 1) {

@@ -19,19 +19,20 @@ enum lint_fp {
 	FP_ZMM = 1 << 4,
 	FP_K = 1 << 5,
 	FP_TMM = 1 << 6,
-	FP_WAIT = 1 << 7,     /* FWAIT: delivers a pending x87 exception */
-	FP_VZERO = 1 << 8,    /* VZEROUPPER, VZEROALL */
-	FP_MXCSR = 1 << 9,    /* result or exceptions depend on MXCSR */
-	FP_STATE = 1 << 10,   /* moves or sets the state itself: XSAVE ... LDMXCSR, FNINIT */
-	FP_UNKNOWN = 1 << 11, /* vector instruction this decoder does not know: MXCSR unknown */
-	FP_SETS_X87 = 1 << 12,	 /* afterwards the x87 control word is what the code wants */
+	FP_WAIT = 1 << 7,        /* FWAIT: delivers a pending x87 exception */
+	FP_VZERO = 1 << 8,       /* VZEROUPPER, VZEROALL */
+	FP_MXCSR = 1 << 9,       /* result or exceptions depend on MXCSR */
+	FP_STATE = 1 << 10,      /* moves or sets the state itself: XSAVE ... LDMXCSR, FNINIT */
+	FP_UNKNOWN = 1 << 11,    /* vector instruction this decoder does not know: MXCSR unknown */
+	FP_SETS_X87 = 1 << 12,   /* afterwards the x87 control word is what the code wants */
 	FP_SETS_MXCSR = 1 << 13, /* the same for MXCSR */
-	FP_SAVES = 1 << 14,	 /* XSAVE and its kind */
+	FP_SAVES = 1 << 14,      /* XSAVE and its kind */
 	FP_RESTORES = 1 << 15,
 };
 
-#define FP_FAMILIES (FP_X87 | FP_MMX | FP_XMM | FP_YMM | FP_ZMM | FP_K | FP_TMM | FP_WAIT | FP_VZERO)
-#define FP_VECTOR   (FP_XMM | FP_YMM | FP_ZMM | FP_K | FP_TMM | FP_VZERO | FP_UNKNOWN)
+#define FP_FAMILIES                                                                                \
+	(FP_X87 | FP_MMX | FP_XMM | FP_YMM | FP_ZMM | FP_K | FP_TMM | FP_WAIT | FP_VZERO)
+#define FP_VECTOR (FP_XMM | FP_YMM | FP_ZMM | FP_K | FP_TMM | FP_VZERO | FP_UNKNOWN)
 /* Counted as FP instructions, as opposed to those that only manage the state. */
 #define FP_USE (FP_FAMILIES | FP_UNKNOWN)
 
@@ -59,7 +60,7 @@ enum lint_kind {
 enum lint_op {
 	OP_OTHER, /* writes the registers in spoils */
 	OP_NONE,  /* writes nothing we follow */
-	OP_MOV,	  /* dst = src */
+	OP_MOV,   /* dst = src */
 	OP_MOVZX,
 	OP_LEA,
 	OP_ADD, /* dst += src, and sets flags by the result */
@@ -81,9 +82,9 @@ enum lint_op {
 enum lint_loc { LOC_NONE, LOC_REG, LOC_MEM, LOC_IMM };
 
 #define REG_NONE 0xff
-#define REG_RSP	 4
-#define REG_RBP	 5
-#define REG_RIP	 16
+#define REG_RSP  4
+#define REG_RBP  5
+#define REG_RIP  16
 
 struct lint_operand {
 	uint8_t loc;   /* enum lint_loc */
@@ -100,12 +101,12 @@ struct lint_insn {
 	uint8_t len;
 	uint8_t kind;
 	uint8_t op;
-	uint8_t cc;   /* condition of JCC, SETCC, CMOV, as encoded */
-	uint8_t bytes; /* operand width */
+	uint8_t cc;        /* condition of JCC, SETCC, CMOV, as encoded */
+	uint8_t bytes;     /* operand width */
 	uint8_t src_bytes; /* MOVZX */
-	bool flags;   /* writes the arithmetic flags */
-	bool stores;  /* writes memory that is not its destination operand */
-	bool segment; /* its memory operand is relative to FS or GS */
+	bool flags;        /* writes the arithmetic flags */
+	bool stores;       /* writes memory that is not its destination operand */
+	bool segment;      /* its memory operand is relative to FS or GS */
 	struct lint_operand dst, src;
 	int64_t imm;
 	int32_t disp;
@@ -134,7 +135,16 @@ bool lint_decode_fp(const uint8_t *p, size_t avail, struct lint_insn *insn);
  * Return: 0 for all others, among them everything that could touch FP state. Branches and
  *         address-taking forms are classified in *@kind.
  */
-enum lint_fast_kind { FAST_PLAIN, FAST_CALL, FAST_JMP, FAST_JCC, FAST_CALL_IND, FAST_JMP_IND, FAST_IMM, FAST_LEA };
+enum lint_fast_kind {
+	FAST_PLAIN,
+	FAST_CALL,
+	FAST_JMP,
+	FAST_JCC,
+	FAST_CALL_IND,
+	FAST_JMP_IND,
+	FAST_IMM,
+	FAST_LEA
+};
 unsigned lint_fast(const uint8_t *p, size_t avail, enum lint_fast_kind *kind);
 
 /**
@@ -155,7 +165,8 @@ const char *lint_mnemonic(const uint8_t *p, size_t avail);
 static inline uint32_t lint_needs(uint32_t fp)
 {
 	return (fp & (FP_X87 | FP_MMX) ? (uint32_t)NEED_X87 : 0) |
-	       (fp & FP_MXCSR ? (uint32_t)NEED_MXCSR : 0) | (fp & FP_TMM ? (uint32_t)NEED_TILES : 0);
+	       (fp & FP_MXCSR ? (uint32_t)NEED_MXCSR : 0) |
+	       (fp & FP_TMM ? (uint32_t)NEED_TILES : 0);
 }
 
 #endif

@@ -18,8 +18,8 @@
 
 enum {
 	SYM_NONE = 0,
-	SYM_CONST = 1, /* c is the value */
-	SYM_STACK = 2, /* c is the offset from the stack pointer at entry */
+	SYM_CONST = 1,   /* c is the value */
+	SYM_STACK = 2,   /* c is the offset from the stack pointer at entry */
 	SYM_ALIGNED = 3, /* the same, from where the stack was aligned */
 	SYM_FIRST = 8,
 };
@@ -41,10 +41,10 @@ struct env_slot {
 /* What is known of value a alone (b is SYM_NONE), or of how a compares with b. */
 struct env_fact {
 	uint32_t a, b;
-	uint64_t bc; /* b's value when it is SYM_CONST */
+	uint64_t bc;  /* b's value when it is SYM_CONST */
 	uint32_t rel; /* REL_ bits that are still possible */
 	uint32_t bytes;
-	uint64_t lo, hi; /* unsigned */
+	uint64_t lo, hi;      /* unsigned */
 	uint64_t zeros, ones; /* bits known to be so */
 };
 

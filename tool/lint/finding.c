@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 const struct lint_rule_info lint_rules[RULES] = {
-#define RULE(sym, id, name, sev, why, mend) [RULE_##sym] = { id, name, sev, why, mend },
+#define RULE(sym, id, name, sev, why, mend) [RULE_##sym] = {id, name, sev, why, mend},
 #include "lint/rules.def"
 #undef RULE
 };
@@ -31,7 +31,7 @@ int lint_rule_by_name(const char *name)
 }
 
 struct lint_finding *lint_finding_add(struct lint_findings *all, const struct lint_finding *f,
-				      const char *chain, const char *fmt, ...)
+                                      const char *chain, const char *fmt, ...)
 {
 	struct lint_finding *n;
 	va_list args;
@@ -110,7 +110,7 @@ void lint_findings_sort(struct lint_findings *all)
 /* A name without what a compiler appends: numbers in it change from build to build. */
 static void plain_name(char *out, size_t bytes, const char *name)
 {
-	static const char *const suffixes[] = { ".isra.", ".part.", ".constprop.", ".cold" };
+	static const char *const suffixes[] = {".isra.", ".part.", ".constprop.", ".cold"};
 	size_t i;
 
 	snprintf(out, bytes, "%s", name);
@@ -149,7 +149,7 @@ static int text_order(const void *a, const void *b)
 static const char magic[] = "# xstate lint baseline 1";
 
 bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fixed, char *why,
-			size_t why_bytes)
+                        size_t why_bytes)
 {
 	FILE *f = fopen(path, "re");
 	char **keys = NULL, *line = NULL, key[1024];
@@ -158,11 +158,13 @@ bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fix
 	ssize_t got;
 
 	if (!f) {
-		snprintf(why, why_bytes, "the baseline %s cannot be read: %s", path, strerror(errno));
+		snprintf(why, why_bytes, "the baseline %s cannot be read: %s", path,
+		         strerror(errno));
 		return false;
 	}
 	if (getline(&line, &cap, f) < 0 || strncmp(line, magic, sizeof(magic) - 1) != 0) {
-		snprintf(why, why_bytes, "%s is not a baseline: it does not begin with \"%s\"", path, magic);
+		snprintf(why, why_bytes, "%s is not a baseline: it does not begin with \"%s\"",
+		         path, magic);
 		goto out;
 	}
 	while ((got = getline(&line, &cap, f)) > 0) {
@@ -211,7 +213,7 @@ out:
 }
 
 bool lint_baseline_write(const struct lint_findings *all, const char *path, char *why,
-			 size_t why_bytes)
+                         size_t why_bytes)
 {
 	char key[1024], *tmp = NULL, **keys = calloc(all->n ? all->n : 1, sizeof(*keys));
 	size_t i, n = 0;

@@ -42,9 +42,9 @@ struct lint_finding {
 	uint32_t sec; /* place in the object */
 	uint32_t off;
 	uint32_t func_off; /* offset in the function */
-	char *callee; /* or the instruction: what the finding is about, part of its key */
+	char *callee;      /* or the instruction: what the finding is about, part of its key */
 	char *message;
-	char *chain; /* "root > a > b", or NULL */
+	char *chain;  /* "root > a > b", or NULL */
 	char *source; /* "file.c:12 (inlined by ...)", or NULL */
 	void *lint_object;
 	bool known; /* the baseline has it */
@@ -61,8 +61,8 @@ struct lint_findings {
  * Return: the finding, or NULL.
  */
 struct lint_finding *lint_finding_add(struct lint_findings *all, const struct lint_finding *f,
-				      const char *chain, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+                                      const char *chain, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
 void lint_findings_sort(struct lint_findings *all);
 void lint_findings_free(struct lint_findings *all);
 
@@ -76,8 +76,8 @@ void lint_finding_key(const struct lint_finding *f, char *buf, size_t bytes);
  * @fixed: receives how many entries no longer occur.
  */
 bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fixed, char *why,
-			size_t why_bytes);
+                        size_t why_bytes);
 bool lint_baseline_write(const struct lint_findings *all, const char *path, char *why,
-			 size_t why_bytes);
+                         size_t why_bytes);
 
 #endif

@@ -32,7 +32,8 @@ static struct lint_extern *extern_find(const struct lint_graph *g, const char *n
 
 static struct lint_extern *extern_get(struct lint_graph *g, const char *name)
 {
-	struct lint_extern **at = &g->bucket[hash(name) & (g->nbucket - 1)], *e = extern_find(g, name);
+	struct lint_extern **at = &g->bucket[hash(name) & (g->nbucket - 1)],
+	                   *e = extern_find(g, name);
 
 	if (e)
 		return e;
@@ -115,7 +116,7 @@ static bool cold_join(struct lint_graph *g, size_t o)
 	if (n) {
 		qsort(list, n, sizeof(*list), cold_order);
 		for (i = 0; i < obj->nfunc; i++) {
-			struct lint_func key = { .name = name }, *k = &key, **hit;
+			struct lint_func key = {.name = name}, *k = &key, **hit;
 			size_t len = strlen(obj->func[i].name);
 			uint32_t cold;
 
@@ -131,7 +132,7 @@ static bool cold_join(struct lint_graph *g, size_t o)
 				hit--;
 			while (hit < list + n && !strcmp((*hit)->name, name) &&
 			       g->node[g->base[o] + (size_t)(*hit - obj->func)].whole !=
-				       g->base[o] + (size_t)(*hit - obj->func))
+			               g->base[o] + (size_t)(*hit - obj->func))
 				hit++;
 			if (hit == list + n || strcmp((*hit)->name, name) != 0)
 				continue;
@@ -151,16 +152,19 @@ static uint32_t node_at(const struct lint_graph *g, size_t o, uint32_t sec, uint
 	return f == NO_FUNC ? NO_NODE : g->base[o] + f;
 }
 
-static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from, const struct lint_event *ev,
-		      size_t *cursor)
+static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from,
+                      const struct lint_event *ev, size_t *cursor)
 {
-	struct lint_link l = { .off = ev->off, .node = NO_NODE, .kind = (uint8_t)ev->kind, .from = from,
-			       .next_caller = UINT32_MAX };
+	struct lint_link l = {.off = ev->off,
+	                      .node = NO_NODE,
+	                      .kind = (uint8_t)ev->kind,
+	                      .from = from,
+	                      .next_caller = UINT32_MAX};
 	uint32_t sec = lint_node_func(&g->node[from])->sec;
 
 	if (ev->kind != EV_INDIRECT) {
 		const struct lint_func *f = lint_node_func(&g->node[from]);
-		struct lint_target t = { TARGET_CODE, sec, f->off + f->size, NULL };
+		struct lint_target t = {TARGET_CODE, sec, f->off + f->size, NULL};
 
 		if (ev->arg)
 			t = lint_branch_target(g->obj[o], sec, ev->off, ev->arg, cursor);
@@ -175,7 +179,8 @@ static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from
 		} else if (t.kind == TARGET_CODE) {
 			l.node = node_at(g, o, t.sec, t.off);
 			/* A call to the next instruction is how code finds its own address. */
-			if (l.node == NO_NODE || (l.node == from && ev->kind == EV_CALL && t.off != lint_node_func(&g->node[from])->off))
+			if (l.node == NO_NODE || (l.node == from && ev->kind == EV_CALL &&
+			                          t.off != lint_node_func(&g->node[from])->off))
 				return true;
 			if (ev->kind == EV_JUMP && g->node[l.node].whole == g->node[from].whole)
 				return true;
@@ -222,7 +227,8 @@ static bool links_make(struct lint_graph *g)
 			for (k = 0; k < f->nev; k++) {
 				const struct lint_event *ev = &obj->ev[f->ev + k];
 
-				if (ev->kind != EV_CALL && ev->kind != EV_JUMP && ev->kind != EV_INDIRECT)
+				if (ev->kind != EV_CALL && ev->kind != EV_JUMP &&
+				    ev->kind != EV_INDIRECT)
 					continue;
 				if (!link_make(g, &cap, o, id, ev, &cursor))
 					return false;
@@ -237,9 +243,11 @@ static bool links_make(struct lint_graph *g)
 
 		if (l->ext && l->node == NO_NODE)
 			l->node = l->ext->node;
-		r = l->ext && l->ext->role ? l->ext->role : l->node != NO_NODE ? g->node[l->node].role : NULL;
+		r = l->ext && l->ext->role ? l->ext->role
+		    : l->node != NO_NODE   ? g->node[l->node].role
+		                           : NULL;
 		if (r && (r->kind == ROLE_BEGIN || r->kind == ROLE_END || r->kind == ROLE_BEGINS ||
-			  r->kind == ROLE_ENDS))
+		          r->kind == ROLE_ENDS))
 			g->node[g->node[l->from].whole].protocol = true;
 		if (l->node != NO_NODE) {
 			struct lint_node *to = &g->node[g->node[l->node].whole];
@@ -264,7 +272,8 @@ static void extern_pointers(struct lint_graph *g)
 				continue;
 			for (k = 0; k < s->nrel; k++) {
 				struct lint_target t = lint_rel_target(g->obj[o], &s->rel[k], 0);
-				struct lint_extern *e = t.kind == TARGET_EXTERN ? extern_find(g, t.name) : NULL;
+				struct lint_extern *e =
+				        t.kind == TARGET_EXTERN ? extern_find(g, t.name) : NULL;
 
 				if (e && e->node != NO_NODE)
 					lint_node_func(&g->node[e->node])->flags |= FUNC_POINTER;
@@ -297,7 +306,7 @@ static bool queue_push(struct queue *q, struct lint_graph *g, uint32_t id)
 
 static bool settle(struct lint_graph *g)
 {
-	struct queue now = { 0 }, next = { 0 }, swap;
+	struct queue now = {0}, next = {0}, swap;
 	uint32_t id, l;
 	size_t i;
 	bool ok = true;
@@ -316,7 +325,8 @@ static bool settle(struct lint_graph *g)
 			if (!lint_flow(g, now.list[i], false))
 				continue;
 			/* Owners and the protocol's own functions ask nothing of anybody. */
-			if (!(n->sum & ~(uint32_t)(SUM_KEEPS | SUM_INDIRECT | SUM_LIMIT | SUM_BEGINS_VIA)))
+			if (!(n->sum &
+			      ~(uint32_t)(SUM_KEEPS | SUM_INDIRECT | SUM_LIMIT | SUM_BEGINS_VIA)))
 				continue;
 			for (l = n->callers; l != UINT32_MAX && ok; l = g->link[l].next_caller)
 				ok = queue_push(&next, g, g->node[g->link[l].from].whole);
@@ -340,19 +350,22 @@ static void outside(struct lint_graph *g)
 	for (id = 0; id < g->nnode; id++) {
 		struct lint_node *n = &g->node[id];
 
-		n->out = n->whole == id && (n->callers == UINT32_MAX ||
-					    lint_node_func(n)->flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY));
+		n->out = n->whole == id &&
+		         (n->callers == UINT32_MAX ||
+		          lint_node_func(n)->flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY));
 	}
 	while (changed) {
 		changed = false;
 		for (id = 0; id < g->nnode; id++) {
 			struct lint_node *n = &g->node[id];
 
-			for (l = n->callers; l != UINT32_MAX && !n->out; l = g->link[l].next_caller) {
+			for (l = n->callers; l != UINT32_MAX && !n->out;
+			     l = g->link[l].next_caller) {
 				const struct lint_link *k = &g->link[l];
 				const struct lint_node *from = &g->node[g->node[k->from].whole];
 
-				if (k->seen & SEEN_OUT || ((!from->analysed || k->seen & SEEN_ENTRY) && from->out)) {
+				if (k->seen & SEEN_OUT ||
+				    ((!from->analysed || k->seen & SEEN_ENTRY) && from->out)) {
 					n->out = true;
 					changed = true;
 				}

@@ -40,24 +40,31 @@ struct lint_extern {
 };
 
 struct lint_link {
-	uint32_t off; /* of the instruction, in its section */
-	uint32_t node; /* callee, or NO_NODE */
+	uint32_t off;            /* of the instruction, in its section */
+	uint32_t node;           /* callee, or NO_NODE */
 	struct lint_extern *ext; /* when it is not defined in the same object */
-	uint8_t kind; /* enum lint_event_kind: EV_CALL, EV_JUMP or EV_INDIRECT */
-	uint8_t seen; /* SEEN_ bits */
-	uint32_t from; /* the node it belongs to */
-	uint32_t next_caller; /* next link to the same node */
+	uint8_t kind;            /* enum lint_event_kind: EV_CALL, EV_JUMP or EV_INDIRECT */
+	uint8_t seen;            /* SEEN_ bits */
+	uint32_t from;           /* the node it belongs to */
+	uint32_t next_caller;    /* next link to the same node */
 };
 
-enum lint_verdict { VERDICT_NONE, VERDICT_EXACT, VERDICT_UNDER, VERDICT_OVER, VERDICT_UNKNOWN, VERDICT_EMPTY };
+enum lint_verdict {
+	VERDICT_NONE,
+	VERDICT_EXACT,
+	VERDICT_UNDER,
+	VERDICT_OVER,
+	VERDICT_UNKNOWN,
+	VERDICT_EMPTY
+};
 
 /* A section: one begin and all that runs until its end. */
 struct lint_site {
 	uint32_t off;
 	uint32_t pair;
-	int mask; /* declared; -1: not a constant */
-	uint32_t need; /* NEED_ bits */
-	uint32_t fp;   /* FP_ bits */
+	int mask;       /* declared; -1: not a constant */
+	uint32_t need;  /* NEED_ bits */
+	uint32_t fp;    /* FP_ bits */
 	uint32_t insns; /* FP instructions in the function itself */
 	bool calls_fp;
 	bool indirect; /* something in it is reached through a pointer nobody resolved */
@@ -70,17 +77,17 @@ struct lint_node {
 	struct lint_object *obj;
 	uint32_t func;
 	uint32_t whole; /* the function that this is the cold part of, else itself */
-	uint32_t cold;	/* its cold part, or NO_NODE */
+	uint32_t cold;  /* its cold part, or NO_NODE */
 	struct lint_role *role;
 	uint32_t link, nlink; /* in lint_graph.link */
-	uint32_t callers; /* first link to it; UINT32_MAX: none */
-	bool protocol; /* calls begins or ends itself */
+	uint32_t callers;     /* first link to it; UINT32_MAX: none */
+	bool protocol;        /* calls begins or ends itself */
 	bool queued, analysed;
 	bool out; /* may be entered outside any section */
 	uint32_t sum;
 	uint32_t need; /* NEED_ bits of what it uses as entered */
 	uint32_t fp;
-	uint32_t version; /* counts changes of the summary */
+	uint32_t version;         /* counts changes of the summary */
 	uint32_t first_use, uses; /* FP used as entered: where first, how many instructions */
 	uint32_t first_end;
 	struct lint_site *site;
@@ -101,7 +108,7 @@ struct lint_graph {
 	struct lint_findings found;
 	struct lint_flow_memo *memo;
 	size_t resolved; /* functions reached through pointers that are called in sections only */
-	uint64_t flows; /* functions followed, again and again counted */
+	uint64_t flows;  /* functions followed, again and again counted */
 };
 
 /**
@@ -128,7 +135,16 @@ static inline const char *lint_node_name(const struct lint_node *n)
 }
 
 /* The state of one function's own use of FP, for the table: who answers for it. */
-enum lint_answer { ANSWER_NONE, ANSWER_SELF, ANSWER_DIRECT, ANSWER_EXPORTED, ANSWER_POINTER, ANSWER_NOCALLER, ANSWER_OWNER, ANSWERS };
+enum lint_answer {
+	ANSWER_NONE,
+	ANSWER_SELF,
+	ANSWER_DIRECT,
+	ANSWER_EXPORTED,
+	ANSWER_POINTER,
+	ANSWER_NOCALLER,
+	ANSWER_OWNER,
+	ANSWERS
+};
 
 /**
  * lint_graph_answer() - who answers for the FP use of a function.
@@ -151,6 +167,6 @@ void lint_flow_forget(struct lint_graph *g);
  * lint_finding_at() - a finding with the place filled in.
  */
 struct lint_finding lint_finding_at(const struct lint_graph *g, enum lint_rule rule, uint32_t node,
-				    uint32_t off);
+                                    uint32_t off);
 
 #endif

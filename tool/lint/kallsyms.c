@@ -13,7 +13,7 @@
 
 #include "lint/object.h"
 
-#define TOKENS	     256
+#define TOKENS       256
 #define NAME_MAX_LEN 511
 #define SYMBOLS_MIN  256
 #define SYMBOLS_MAX  4000000
@@ -137,7 +137,8 @@ static bool names_fit(const struct table *t, size_t names, uint32_t count, size_
 		off += n;
 	}
 	markers = up8(off);
-	ok = markers + (size_t)k * 4 <= t->s->size && !memcmp(t->s->data + markers, mark, (size_t)k * 4);
+	ok = markers + (size_t)k * 4 <= t->s->size &&
+	     !memcmp(t->s->data + markers, mark, (size_t)k * 4);
 	*end = markers + (size_t)k * 4;
 out:
 	free(mark);
@@ -158,7 +159,8 @@ static bool names_find(struct table *t)
 		if (!names_fit(t, at, count, &end))
 			continue;
 		/* Since 6.2, and in some older series, the order of the names comes between. */
-		if (up8(end) != t->token_table && up8(up8(end) + (size_t)count * 3) != t->token_table)
+		if (up8(end) != t->token_table &&
+		    up8(up8(end) + (size_t)count * 3) != t->token_table)
 			continue;
 		t->names = at;
 		t->count = count;
@@ -212,7 +214,8 @@ static char *expand(const struct table *t, size_t off, char *type)
 	size_t skip, n = name_bytes(t, off, &skip), used = 0, i;
 
 	for (i = skip; i < n; i++) {
-		const char *token = (const char *)t->s->data + t->token_table + t->token[t->s->data[off + i]];
+		const char *token =
+		        (const char *)t->s->data + t->token_table + t->token[t->s->data[off + i]];
 
 		for (; *token && used <= NAME_MAX_LEN; token++)
 			name[used++] = *token;
@@ -234,7 +237,7 @@ static bool symbols_take(struct lint_object *obj, const struct table *t)
 		return false;
 	for (i = 0; i < t->count; i++) {
 		struct lint_target at = lint_addr_target(obj, address(t, i));
-		struct lint_func f = { .flags = FUNC_UNSIZED };
+		struct lint_func f = {.flags = FUNC_UNSIZED};
 		char type = 0, *name;
 
 		name = expand(t, off, &type);
@@ -245,8 +248,9 @@ static bool symbols_take(struct lint_object *obj, const struct table *t)
 			obj->jump_table[0] = address(t, i);
 		else if (!strcmp(name, "__stop___jump_table"))
 			obj->jump_table[1] = address(t, i);
-		if ((type | 0x20) != 't' || at.kind != TARGET_CODE || !lint_is_code(&obj->sec[at.sec]) ||
-		    !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6)) {
+		if ((type | 0x20) != 't' || at.kind != TARGET_CODE ||
+		    !lint_is_code(&obj->sec[at.sec]) || !strncmp(name, "__pfx_", 6) ||
+		    !strncmp(name, "__cfi_", 6)) {
 			free(name);
 			continue;
 		}
@@ -267,7 +271,7 @@ bool lint_kallsyms(struct lint_object *obj)
 	size_t i;
 
 	for (i = 0; i < obj->nsec; i++) {
-		struct table t = { .s = &obj->sec[i] };
+		struct table t = {.s = &obj->sec[i]};
 		size_t from = 0;
 
 		if (!t.s->data || lint_is_code(t.s) || t.s->size < 1u << 16)

@@ -14,13 +14,14 @@
 #include "lint/run.h"
 
 static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_build_id_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_build_id_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
 };
 
 /* The separate debug file: by build id, or at the same place below the debug folder. */
-static bool debug_file(const struct lint_run *run, const struct lint_object *obj, char *buf, size_t bytes)
+static bool debug_file(const struct lint_run *run, const struct lint_object *obj, char *buf,
+                       size_t bytes)
 {
 	const char *dir = run->debug_dir ? run->debug_dir : "/usr/lib/debug", *p;
 	char hex[41];
@@ -120,10 +121,12 @@ static bool address_of(const struct debug *d, const struct lint_finding *f, Dwar
 	for (i = 1; i < n; i++) {
 		GElf_Sym sym;
 		GElf_Addr at;
-		const char *name = dwfl_module_getsym_info(d->module, i, &sym, &at, NULL, NULL, NULL);
+		const char *name =
+		        dwfl_module_getsym_info(d->module, i, &sym, &at, NULL, NULL, NULL);
 
 		/* Static functions share names: size and offset in the section must agree too. */
-		if (name && !strcmp(name, f->function) && GELF_ST_TYPE(sym.st_info) != STT_SECTION) {
+		if (name && !strcmp(name, f->function) &&
+		    GELF_ST_TYPE(sym.st_info) != STT_SECTION) {
 			uint32_t fn = lint_func_at(d->obj, f->sec, f->off);
 
 			if (fn != NO_FUNC && sym.st_size && sym.st_size != d->obj->func[fn].size)
@@ -175,12 +178,14 @@ static char *source_of(struct debug *d, Dwarf_Addr addr)
 
 			if (dwarf_tag(&chain[i]) != DW_TAG_inlined_subroutine)
 				continue;
-			if (dwarf_attr(&chain[i], DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &index) &&
-			    !dwarf_getsrcfiles(cu, &files, NULL))
+			if (dwarf_attr(&chain[i], DW_AT_call_file, &attr) &&
+			    !dwarf_formudata(&attr, &index) && !dwarf_getsrcfiles(cu, &files, NULL))
 				from = dwarf_filesrc(files, index, NULL, NULL);
-			if (!from || !dwarf_attr(&chain[i], DW_AT_call_line, &attr) || dwarf_formudata(&attr, &w))
+			if (!from || !dwarf_attr(&chain[i], DW_AT_call_line, &attr) ||
+			    dwarf_formudata(&attr, &w))
 				continue;
-			used += (size_t)snprintf(buf + used, sizeof(buf) - used, " (inlined at %s:%u)", tail(from), (unsigned)w);
+			used += (size_t)snprintf(buf + used, sizeof(buf) - used,
+			                         " (inlined at %s:%u)", tail(from), (unsigned)w);
 		}
 		free(chain);
 	}
@@ -191,7 +196,7 @@ static char *source_of(struct debug *d, Dwarf_Addr addr)
 void lint_lines(struct lint_run *run)
 {
 	struct lint_findings *all = &run->graph->found;
-	struct debug d = { 0 };
+	struct debug d = {0};
 	bool open = false;
 	size_t i;
 

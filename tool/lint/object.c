@@ -306,28 +306,29 @@ static bool symbols_read(struct lint_object *obj)
 		unsigned type = ELF64_ST_TYPE(sym->st_info);
 		unsigned bind = ELF64_ST_BIND(sym->st_info);
 		const char *name = sym_name(obj, sym);
-		struct lint_func f = { .name = name, .sec = sym->st_shndx };
+		struct lint_func f = {.name = name, .sec = sym->st_shndx};
 		const struct lint_section *s;
 		uint64_t off;
 
 		if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= obj->nsec || !*name)
 			continue;
 		s = &obj->sec[sym->st_shndx];
-		if (!lint_is_code(s) || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
+		if (!lint_is_code(s) ||
+		    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 			continue;
 		off = sym->st_value - s->addr;
 		if (off >= s->size)
 			continue;
 		/* Symbols that tools add: function prefixes, ends, mapping and local labels. */
 		if (type == STT_NOTYPE && (!strncmp(name, "__pfx_", 6) || !strncmp(name, ".L", 2) ||
-					   !strncmp(name, "__cfi_", 6)))
+		                           !strncmp(name, "__cfi_", 6)))
 			continue;
 		/* Code that replaces other code belongs to the function it is patched into. */
 		if (!strcmp(s->name, ".altinstr_replacement"))
 			continue;
 		f.off = (uint32_t)off;
-		f.size = sym->st_size > s->size - off ? (uint32_t)(s->size - off) :
-							(uint32_t)sym->st_size;
+		f.size = sym->st_size > s->size - off ? (uint32_t)(s->size - off)
+		                                      : (uint32_t)sym->st_size;
 		if (type != STT_FUNC)
 			f.flags |= f.size ? 0 : FUNC_UNSIZED;
 		if (bind != STB_LOCAL)
@@ -388,8 +389,9 @@ static void banner_read(struct lint_object *obj)
 
 	for (i = 0; i < obj->nsec && !obj->kernel_version; i++) {
 		const struct lint_section *s = &obj->sec[i];
-		const char *p = s->data && strncmp(s->name, ".rodata", 7) == 0 ?
-					memmem(s->data, s->size, key, sizeof(key) - 1) : NULL;
+		const char *p = s->data && strncmp(s->name, ".rodata", 7) == 0
+		                        ? memmem(s->data, s->size, key, sizeof(key) - 1)
+		                        : NULL;
 		unsigned major, minor;
 		char text[16];
 		size_t left;
@@ -422,7 +424,7 @@ static void build_id_read(struct lint_object *obj)
 
 /* Takes over @elf, also on failure. */
 static struct lint_object *object_open(const char *path, struct lint_image *image, Elf *elf,
-				       char *why, size_t why_bytes)
+                                       char *why, size_t why_bytes)
 {
 	struct lint_object *obj = calloc(1, sizeof(*obj));
 	const char *slash;
@@ -446,7 +448,8 @@ static struct lint_object *object_open(const char *path, struct lint_image *imag
 	}
 	if (eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh.e_ident[EI_DATA] != ELFDATA2LSB) {
-		snprintf(why, why_bytes, "is not 64-bit x86 code, which is all that can be checked");
+		snprintf(why, why_bytes,
+		         "is not 64-bit x86 code, which is all that can be checked");
 		goto fail;
 	}
 	obj->relocatable = eh.e_type == ET_REL;
@@ -482,7 +485,7 @@ static bool object_push(struct lint_object ***list, size_t *n, struct lint_objec
 }
 
 bool lint_objects_open(const char *path, struct lint_image *image, struct lint_object ***list,
-		       size_t *n, char *why, size_t why_bytes)
+                       size_t *n, char *why, size_t why_bytes)
 {
 	Elf *elf, *member;
 	Elf_Cmd cmd = ELF_C_READ_MMAP; /* what elf_memory() opens as */
@@ -510,7 +513,8 @@ bool lint_objects_open(const char *path, struct lint_image *image, struct lint_o
 		Elf_Arhdr *ar = elf_getarhdr(member);
 
 		/* Going on to the next member overwrites this one's header. */
-		bool skip = !ar || !ar->ar_name || ar->ar_name[0] == '/' || elf_kind(member) != ELF_K_ELF;
+		bool skip = !ar || !ar->ar_name || ar->ar_name[0] == '/' ||
+		            elf_kind(member) != ELF_K_ELF;
 
 		snprintf(name, sizeof(name), "%s(%s)", path, skip ? "" : ar->ar_name);
 		cmd = elf_next(member);
@@ -550,7 +554,8 @@ uint32_t lint_func_at(const struct lint_object *obj, uint32_t sec, uint32_t off)
 		else
 			hi = mid;
 	}
-	if (lo && obj->func[lo - 1].sec == sec && off - obj->func[lo - 1].off < obj->func[lo - 1].size)
+	if (lo && obj->func[lo - 1].sec == sec &&
+	    off - obj->func[lo - 1].off < obj->func[lo - 1].size)
 		return (uint32_t)(lo - 1);
 	return NO_FUNC;
 }
@@ -571,9 +576,9 @@ size_t lint_rel_find(const struct lint_section *s, uint64_t off)
 }
 
 struct lint_target lint_rel_target(const struct lint_object *obj, const Elf64_Rela *rel,
-				   int64_t adjust)
+                                   int64_t adjust)
 {
-	struct lint_target t = { .kind = TARGET_NONE };
+	struct lint_target t = {.kind = TARGET_NONE};
 	size_t i = ELF64_R_SYM(rel->r_info);
 	const Elf64_Sym *sym;
 	uint64_t off;
@@ -599,13 +604,14 @@ struct lint_target lint_rel_target(const struct lint_object *obj, const Elf64_Re
 
 struct lint_target lint_addr_target(const struct lint_object *obj, uint64_t addr)
 {
-	struct lint_target t = { .kind = TARGET_NONE };
+	struct lint_target t = {.kind = TARGET_NONE};
 	size_t i;
 
 	for (i = 0; i < obj->nsec; i++) {
 		const struct lint_section *s = &obj->sec[i];
 
-		if ((s->flags & SHF_ALLOC) && s->data && addr >= s->addr && addr - s->addr < s->size) {
+		if ((s->flags & SHF_ALLOC) && s->data && addr >= s->addr &&
+		    addr - s->addr < s->size) {
 			t.kind = TARGET_CODE;
 			t.sec = (uint32_t)i;
 			t.off = (uint32_t)(addr - s->addr);

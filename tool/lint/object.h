@@ -21,7 +21,7 @@ struct lint_section {
 	uint64_t flags;
 	uint32_t type;
 	uint64_t size;
-	const uint8_t *data; /* NULL when the file holds no bytes for it */
+	const uint8_t *data;   /* NULL when the file holds no bytes for it */
 	const Elf64_Rela *rel; /* sorted by offset; NULL: none */
 	size_t nrel;
 };
@@ -40,7 +40,7 @@ struct lint_func {
 	uint32_t off;
 	uint32_t size;
 	uint32_t flags;
-	uint32_t ev;  /* its events in lint_object.ev */
+	uint32_t ev; /* its events in lint_object.ev */
 	uint32_t nev;
 	uint32_t fp_insns; /* instructions that touch FP or SIMD state, state ones not counted */
 	uint32_t state_insns;
@@ -49,12 +49,12 @@ struct lint_func {
 
 /* What a sweep notes about an instruction. */
 enum lint_event_kind {
-	EV_FP,      /* arg: FP_ bits */
-	EV_CALL,    /* direct call; arg, as of the others: length of the instruction */
-	EV_JUMP,    /* direct jump out of the function; arg 0: it runs into the next one */
-	EV_POINTER, /* a code address is used as a value */
+	EV_FP,       /* arg: FP_ bits */
+	EV_CALL,     /* direct call; arg, as of the others: length of the instruction */
+	EV_JUMP,     /* direct jump out of the function; arg 0: it runs into the next one */
+	EV_POINTER,  /* a code address is used as a value */
 	EV_INDIRECT, /* call or jump through a pointer */
-	EV_BAD,     /* bytes that are no instruction known to us */
+	EV_BAD,      /* bytes that are no instruction known to us */
 };
 
 struct lint_event {
@@ -94,10 +94,10 @@ struct lint_target {
 };
 
 struct lint_object {
-	char *path; /* as given; an archive's member is "lib.a(member.o)" */
-	const char *module; /* its last part */
+	char *path;               /* as given; an archive's member is "lib.a(member.o)" */
+	const char *module;       /* its last part */
 	struct lint_image *image; /* the bytes; several members of an archive share one */
-	void *elf; /* Elf handle, which may own converted tables */
+	void *elf;                /* Elf handle, which may own converted tables */
 	bool relocatable;
 	bool kernel_module;
 	unsigned kernel_version; /* major << 16 | minor << 8 of .modinfo's vermagic, 0: none */
@@ -119,9 +119,9 @@ struct lint_object {
 	size_t nalt;
 	struct lint_place *warn; /* trap instructions that execution continues after */
 	size_t nwarn;
-	char **names; /* symbol names recovered from the image's own table */
+	char **names;           /* symbol names recovered from the image's own table */
 	uint64_t jump_table[2]; /* its static keys from there, begin and end; 0: unknown */
-	uint64_t insns; /* decoded by the sweep */
+	uint64_t insns;         /* decoded by the sweep */
 	uint64_t code_bytes;
 	uint64_t fp_insns;
 	bool swept;
@@ -155,7 +155,7 @@ void lint_image_put(struct lint_image *image);
  * Return: true, or false with a sentence in @why.
  */
 bool lint_objects_open(const char *path, struct lint_image *image, struct lint_object ***list,
-		       size_t *n, char *why, size_t why_bytes);
+                       size_t *n, char *why, size_t why_bytes);
 void lint_object_free(struct lint_object *obj);
 
 /* Code, as opposed to data: allocated and executable with bytes in the file. */
@@ -180,7 +180,7 @@ size_t lint_rel_find(const struct lint_section *s, uint64_t off);
  * @adjust: added to the result: 4 for a PC-relative field that ends its instruction.
  */
 struct lint_target lint_rel_target(const struct lint_object *obj, const Elf64_Rela *rel,
-				   int64_t adjust);
+                                   int64_t adjust);
 
 /**
  * lint_addr_target() - where a linked address points, for files without relocations.

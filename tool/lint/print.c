@@ -25,9 +25,9 @@ static void finding_print(const struct lint_finding *f)
 {
 	enum ui_style style = severity_style(f->severity);
 
-	printf("%s: %s+0x%x: %s%s%s: %s [%s %s]\n", f->object, f->function, f->func_off, ui_on(stdout, style),
-	       severity_name(f->severity), ui_off(stdout, style), f->message ? f->message : "",
-	       lint_rules[f->rule].id, lint_rules[f->rule].name);
+	printf("%s: %s+0x%x: %s%s%s: %s [%s %s]\n", f->object, f->function, f->func_off,
+	       ui_on(stdout, style), severity_name(f->severity), ui_off(stdout, style),
+	       f->message ? f->message : "", lint_rules[f->rule].id, lint_rules[f->rule].name);
 	if (f->chain)
 		printf("    reached by %s\n", f->chain);
 	if (f->source)
@@ -37,7 +37,7 @@ static void finding_print(const struct lint_finding *f)
 static void counts_print(const struct lint_run *run)
 {
 	const struct lint_findings *all = &run->graph->found;
-	size_t count[RULES] = { 0 }, i;
+	size_t count[RULES] = {0}, i;
 	bool any = false;
 
 	for (i = 0; i < all->n; i++)
@@ -46,7 +46,8 @@ static void counts_print(const struct lint_run *run)
 	for (i = 0; i < RULES; i++) {
 		if (!count[i])
 			continue;
-		printf("%s%zu %s", any ? ", " : "notes (--notes lists them): ", count[i], lint_rules[i].name);
+		printf("%s%zu %s", any ? ", " : "notes (--notes lists them): ", count[i],
+		       lint_rules[i].name);
 		any = true;
 	}
 	if (any)
@@ -102,9 +103,9 @@ static void table_of(const struct lint_row *rows, size_t n)
 static void applied_print(const struct lint_conf *conf)
 {
 	static const char *const kinds[ROLE_KINDS] = {
-		[ROLE_OWNER] = "owner",	  [ROLE_POINTER] = "pointer", [ROLE_FORBID] = "forbid",
-		[ROLE_BEGINS] = "begins", [ROLE_ENDS] = "ends",
-		[ROLE_STATE] = "state",	  [ROLE_FOREIGN] = "foreign",
+	        [ROLE_OWNER] = "owner",     [ROLE_POINTER] = "pointer", [ROLE_FORBID] = "forbid",
+	        [ROLE_BEGINS] = "begins",   [ROLE_ENDS] = "ends",       [ROLE_STATE] = "state",
+	        [ROLE_FOREIGN] = "foreign",
 	};
 	bool any = false;
 	size_t i;
@@ -147,19 +148,23 @@ void lint_print_text(const struct lint_run *run, const struct lint_show *show)
 		table_of(rows, run->nobj);
 	applied_print(run->conf);
 	if (run->graph->resolved)
-		printf("\npointers: %zu function%s reached through pointers of objects whose every pointer call is "
+		printf("\npointers: %zu function%s reached through pointers of objects whose every "
+		       "pointer call is "
 		       "made in a section\n",
 		       run->graph->resolved, run->graph->resolved == 1 ? " is" : "s are");
 	printf("\n%llu object%s, %llu instructions, %llu of them FP; profile %s: %zu error%s, ",
-	       (unsigned long long)run->objects, run->objects == 1 ? "" : "s", (unsigned long long)run->insns,
-	       (unsigned long long)run->fp_insns, run->conf->profile, errors, errors == 1 ? "" : "s");
+	       (unsigned long long)run->objects, run->objects == 1 ? "" : "s",
+	       (unsigned long long)run->insns, (unsigned long long)run->fp_insns,
+	       run->conf->profile, errors, errors == 1 ? "" : "s");
 	if (warnings)
 		printf("%zu warning%s, ", warnings, warnings == 1 ? "" : "s");
 	printf("%zu note%s\n", notes, notes == 1 ? "" : "s");
 	if (show->baseline)
-		printf("baseline %s: %zu known finding%s left out; %zu of its entries no longer occur\n",
+		printf("baseline %s: %zu known finding%s left out; %zu of its entries no longer "
+		       "occur\n",
 		       show->baseline, known, known == 1 ? "" : "s", show->fixed);
 	if (errors && !show->baseline)
-		printf("xstate lint --explain RULE says why a rule matters and how to mend or annotate\n");
+		printf("xstate lint --explain RULE says why a rule matters and how to mend or "
+		       "annotate\n");
 	free(rows);
 }

@@ -12,13 +12,17 @@
 #include "ui/ui.h"
 
 static const char *const answers[ANSWERS] = {
-	[ANSWER_SELF] = "self",	      [ANSWER_DIRECT] = "direct",     [ANSWER_EXPORTED] = "exported",
-	[ANSWER_POINTER] = "pointer", [ANSWER_NOCALLER] = "nocaller", [ANSWER_OWNER] = "owner",
+        [ANSWER_SELF] = "self",         [ANSWER_DIRECT] = "direct",
+        [ANSWER_EXPORTED] = "exported", [ANSWER_POINTER] = "pointer",
+        [ANSWER_NOCALLER] = "nocaller", [ANSWER_OWNER] = "owner",
 };
 
 static const char *severity_name(enum lint_severity s)
 {
-	return s == SEV_ERROR ? "error" : s == SEV_WARNING ? "warning" : s == SEV_NOTE ? "note" : "off";
+	return s == SEV_ERROR     ? "error"
+	       : s == SEV_WARNING ? "warning"
+	       : s == SEV_NOTE    ? "note"
+	                          : "off";
 }
 
 static void needs(struct jw *w, const char *key, uint32_t need)
@@ -35,7 +39,8 @@ static void needs(struct jw *w, const char *key, uint32_t need)
 
 static void sections(struct jw *w, const struct lint_run *run, size_t o)
 {
-	static const char *const verdicts[] = { "unknown", "exact", "under", "over", "unknown", "empty" };
+	static const char *const verdicts[] = {"unknown", "exact",   "under",
+	                                       "over",    "unknown", "empty"};
 	const struct lint_graph *g = run->graph;
 	char families[64];
 	uint32_t id;
@@ -194,7 +199,10 @@ static void sarif_result(struct jw *w, const struct lint_finding *f)
 	}
 	jw_object(w, NULL);
 	jw_string(w, "ruleId", lint_rules[f->rule].id);
-	jw_string(w, "level", f->severity == SEV_ERROR ? "error" : f->severity == SEV_WARNING ? "warning" : "note");
+	jw_string(w, "level",
+	          f->severity == SEV_ERROR     ? "error"
+	          : f->severity == SEV_WARNING ? "warning"
+	                                       : "note");
 	sarif_text(w, "message", f->message ? f->message : "");
 	jw_array(w, "locations");
 	jw_object(w, NULL);

@@ -14,23 +14,26 @@ void lint_families_text(uint32_t fp, char *buf, size_t bytes)
 		uint32_t bit;
 		const char *name;
 	} names[] = {
-		{ FP_X87, "x87" }, { FP_MMX, "mmx" }, { FP_XMM, "xmm" }, { FP_YMM, "ymm" },
-		{ FP_ZMM, "zmm" }, { FP_K, "k" },     { FP_TMM, "tmm" }, { FP_VZERO, "vz" },
-		{ FP_WAIT, "fwait" }, { FP_STATE, "state" },
+	        {FP_X87, "x87"},    {FP_MMX, "mmx"},     {FP_XMM, "xmm"}, {FP_YMM, "ymm"},
+	        {FP_ZMM, "zmm"},    {FP_K, "k"},         {FP_TMM, "tmm"}, {FP_VZERO, "vz"},
+	        {FP_WAIT, "fwait"}, {FP_STATE, "state"},
 	};
 	size_t used = 0, i;
 
 	snprintf(buf, bytes, "-");
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (fp & names[i].bit && used + 8 < bytes)
-			used += (size_t)snprintf(buf + used, bytes - used, "%s%s", used ? "," : "", names[i].name);
+			used += (size_t)snprintf(buf + used, bytes - used, "%s%s", used ? "," : "",
+			                         names[i].name);
 }
 
 void lint_needs_text(uint32_t need, char *buf, size_t bytes)
 {
 	snprintf(buf, bytes, "%s%s%s%s%s", need & NEED_X87 ? "x87" : "",
-		 need & NEED_X87 && need & (NEED_MXCSR | NEED_TILES) ? "|" : "", need & NEED_MXCSR ? "MXCSR" : "",
-		 need & NEED_MXCSR && need & NEED_TILES ? "|" : "", need & NEED_TILES ? "tiles" : "");
+	         need & NEED_X87 && need & (NEED_MXCSR | NEED_TILES) ? "|" : "",
+	         need & NEED_MXCSR ? "MXCSR" : "",
+	         need & NEED_MXCSR && need & NEED_TILES ? "|" : "",
+	         need & NEED_TILES ? "tiles" : "");
 	if (!(need & (NEED_X87 | NEED_MXCSR | NEED_TILES)))
 		snprintf(buf, bytes, "nothing");
 }
@@ -52,9 +55,9 @@ static void node_row(const struct lint_graph *g, uint32_t id, struct lint_row *r
 	}
 	for (k = 0; k < n->nlink; k++) {
 		const struct lint_link *l = &g->link[n->link + k];
-		const struct lint_role *r = l->ext && l->ext->role ? l->ext->role :
-					    l->node != NO_NODE	   ? g->node[l->node].role :
-								     NULL;
+		const struct lint_role *r = l->ext && l->ext->role ? l->ext->role
+		                            : l->node != NO_NODE   ? g->node[l->node].role
+		                                                   : NULL;
 
 		row->begins += r && r->kind == ROLE_BEGIN;
 		row->ends += r && r->kind == ROLE_END;

@@ -25,7 +25,7 @@ struct item {
 	size_t nimports;
 	uint64_t objects, insns, code_bytes, fp_insns;
 	unsigned version; /* of the kernel */
-	bool again; /* must be kept whatever it holds */
+	bool again;       /* must be kept whatever it holds */
 };
 
 struct pool {
@@ -66,7 +66,7 @@ static bool matters(const struct lint_run *run, const struct lint_object *obj)
 			continue;
 		r = lint_conf_role(run->conf, obj->str + sym->st_name);
 		if (r && (r->kind == ROLE_BEGIN || r->kind == ROLE_END || r->kind == ROLE_BEGINS ||
-			  r->kind == ROLE_ENDS))
+		          r->kind == ROLE_ENDS))
 			return true;
 	}
 	return false;
@@ -140,7 +140,8 @@ static void *worker(void *arg)
 		struct item *it = NULL;
 
 		pthread_mutex_lock(&p->lock);
-		while (p->next < p->n && p->again && (!p->item[p->next].again || p->item[p->next].n))
+		while (p->next < p->n && p->again &&
+		       (!p->item[p->next].again || p->item[p->next].n))
 			p->next++;
 		if (p->next < p->n)
 			it = &p->item[p->next++];
@@ -191,7 +192,8 @@ static size_t wanted_again(struct pool *p)
 		const struct lint_node *node = &g->node[i];
 
 		if (lint_node_func(node)->flags & FUNC_EXPORTED &&
-		    node->sum & (SUM_REQUIRES | SUM_BEGINS | SUM_ENDS) && !(node->role && node->role->kind != ROLE_NONE))
+		    node->sum & (SUM_REQUIRES | SUM_BEGINS | SUM_ENDS) &&
+		    !(node->role && node->role->kind != ROLE_NONE))
 			names[n++] = name_hash(lint_node_name(node));
 	}
 	if (n)
@@ -235,7 +237,8 @@ static const char *profile_guess(char **paths, size_t n)
 
 	for (i = 0; i < n && i < 4; i++) {
 		char why[256];
-		struct lint_image *image = strcmp(paths[i], "-") ? lint_image_load(paths[i], why, sizeof(why)) : NULL;
+		struct lint_image *image =
+		        strcmp(paths[i], "-") ? lint_image_load(paths[i], why, sizeof(why)) : NULL;
 		struct lint_object **list = NULL;
 		size_t count = 0;
 		unsigned version = 0;
@@ -256,7 +259,7 @@ static const char *profile_guess(char **paths, size_t n)
 
 bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t why_bytes)
 {
-	struct pool p = { .run = run, .n = n };
+	struct pool p = {.run = run, .n = n};
 	size_t i;
 	bool ok = false;
 
@@ -269,7 +272,8 @@ bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t wh
 	if (run->config && !lint_conf_file(run->conf, run->config, why, why_bytes))
 		goto out;
 	if ((run->profile || !run->conf->profile[0]) &&
-	    !lint_conf_profile(run->conf, run->profile ? run->profile : profile_guess(paths, n), why, why_bytes))
+	    !lint_conf_profile(run->conf, run->profile ? run->profile : profile_guess(paths, n),
+	                       why, why_bytes))
 		goto out;
 	lint_conf_settle(run->conf);
 	for (i = 0; i < n; i++)
@@ -298,7 +302,8 @@ bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t wh
 		run->code_bytes += it->code_bytes;
 		run->fp_insns += it->fp_insns;
 		if (it->why) {
-			struct lint_failure *list = realloc(run->failed, (run->nfailed + 1) * sizeof(*list));
+			struct lint_failure *list =
+			        realloc(run->failed, (run->nfailed + 1) * sizeof(*list));
 
 			if (!list)
 				continue;

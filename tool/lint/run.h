@@ -21,8 +21,8 @@ struct lint_applied {
 
 struct lint_run {
 	struct lint_conf *conf;
-	const char *profile; /* NULL: chosen by what the files are */
-	const char *config;  /* NULL: none */
+	const char *profile;   /* NULL: chosen by what the files are */
+	const char *config;    /* NULL: none */
 	const char *debug_dir; /* where separate debug files are, NULL: the usual places */
 	unsigned threads;
 	bool lines;
@@ -55,11 +55,11 @@ void lint_lines(struct lint_run *run);
 struct lint_row {
 	const struct lint_object *obj;
 	uint64_t fp_insns, state_insns;
-	uint32_t fp; /* FP_ bits over all its functions */
-	size_t begins, ends; /* calls */
-	uint32_t need; /* over all sections */
+	uint32_t fp;                               /* FP_ bits over all its functions */
+	size_t begins, ends;                       /* calls */
+	uint32_t need;                             /* over all sections */
 	size_t exact, under, over, unknown, empty; /* sections by verdict */
-	size_t errors, warnings, notes; /* findings, known ones not counted */
+	size_t errors, warnings, notes;            /* findings, known ones not counted */
 	size_t answer_functions[ANSWERS];
 	uint64_t answer_insns[ANSWERS];
 };
@@ -78,9 +78,9 @@ void lint_needs_text(uint32_t need, char *buf, size_t bytes);
 
 /* What the output says besides findings. */
 struct lint_show {
-	bool notes;	     /* list notes one by one */
+	bool notes;           /* list notes one by one */
 	const char *baseline; /* NULL: none */
-	size_t fixed;	     /* entries of the baseline that no longer occur */
+	size_t fixed;         /* entries of the baseline that no longer occur */
 };
 
 void lint_print_text(const struct lint_run *run, const struct lint_show *show);

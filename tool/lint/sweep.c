@@ -22,15 +22,15 @@ static bool event(struct lint_object *obj, uint32_t off, enum lint_event_kind ki
 		obj->ev = list;
 		obj->ev_cap = more;
 	}
-	obj->ev[obj->nev++] = (struct lint_event){ off, (uint32_t)kind, arg };
+	obj->ev[obj->nev++] = (struct lint_event){off, (uint32_t)kind, arg};
 	return true;
 }
 
 struct lint_target lint_branch_target(const struct lint_object *obj, uint32_t sec, uint32_t off,
-				      unsigned len, size_t *cursor)
+                                      unsigned len, size_t *cursor)
 {
 	const struct lint_section *s = &obj->sec[sec];
-	struct lint_target t = { .kind = TARGET_NONE };
+	struct lint_target t = {.kind = TARGET_NONE};
 	uint32_t field = off + len - 4;
 	int64_t rel;
 	uint64_t to;
@@ -60,10 +60,10 @@ struct lint_target lint_branch_target(const struct lint_object *obj, uint32_t se
 
 /* A code address as a value: an immediate or the address of a LEA. */
 static void pointer_note(struct lint_object *obj, uint32_t sec, uint32_t off, unsigned len,
-			 bool relative, size_t *cursor)
+                         bool relative, size_t *cursor)
 {
 	const struct lint_section *s = &obj->sec[sec];
-	struct lint_target t = { .kind = TARGET_NONE };
+	struct lint_target t = {.kind = TARGET_NONE};
 	int32_t v;
 	uint32_t f;
 
@@ -71,17 +71,19 @@ static void pointer_note(struct lint_object *obj, uint32_t sec, uint32_t off, un
 		while (*cursor < s->nrel && s->rel[*cursor].r_offset < off)
 			++*cursor;
 		if (*cursor < s->nrel && s->rel[*cursor].r_offset < off + len)
-			t = lint_rel_target(obj, &s->rel[*cursor],
-					    relative ? (int64_t)(off + len - s->rel[*cursor].r_offset) : 0);
+			t = lint_rel_target(
+			        obj, &s->rel[*cursor],
+			        relative ? (int64_t)(off + len - s->rel[*cursor].r_offset) : 0);
 	} else {
 		memcpy(&v, s->data + off + len - 4, 4);
-		t = lint_addr_target(obj, relative ? s->addr + off + len + (uint64_t)(int64_t)v :
-						     (uint64_t)(int64_t)v);
+		t = lint_addr_target(obj, relative ? s->addr + off + len + (uint64_t)(int64_t)v
+		                                   : (uint64_t)(int64_t)v);
 	}
 	if (t.kind != TARGET_CODE || !lint_is_code(&obj->sec[t.sec]))
 		return;
 	f = lint_func_at(obj, t.sec, t.off);
-	if (f != NO_FUNC && obj->func[f].off == t.off && strncmp(obj->func[f].name, "__SCT__", 7) != 0)
+	if (f != NO_FUNC && obj->func[f].off == t.off &&
+	    strncmp(obj->func[f].name, "__SCT__", 7) != 0)
 		obj->func[f].flags |= FUNC_POINTER;
 }
 
@@ -106,7 +108,8 @@ static bool stops(const uint8_t *p, unsigned len)
 	case 0x00: /* filling */
 		return true;
 	case 0x0f: /* UD2, NOP, SYSRET and kin */
-		return len > 1 && (p[1] == 0x0b || p[1] == 0x1f || p[1] == 0x07 || p[1] == 0xb9 || p[1] == 0xff);
+		return len > 1 && (p[1] == 0x0b || p[1] == 0x1f || p[1] == 0x07 || p[1] == 0xb9 ||
+		                   p[1] == 0xff);
 	default:
 		return false;
 	}
@@ -135,7 +138,8 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 			/* Alternatives and jumps may cross a label, but not the section's end. */
 			insn.off = off;
 			insn.imm_at = 0;
-			if (!lint_decode_fp(p, end - off, &insn) && !lint_decode_fp(p, avail, &insn)) {
+			if (!lint_decode_fp(p, end - off, &insn) &&
+			    !lint_decode_fp(p, avail, &insn)) {
 				ok = event(obj, off, EV_BAD, 0);
 				off++;
 				continue;
@@ -147,12 +151,12 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 				f->state_insns += !(insn.fp & FP_USE);
 				ok = event(obj, off, EV_FP, insn.fp);
 			}
-			kind = insn.kind == INSN_CALL	? FAST_CALL :
-			       insn.kind == INSN_JMP	? FAST_JMP :
-			       insn.kind == INSN_JCC	? FAST_JCC :
-			       insn.kind == INSN_CALL_IND ? FAST_CALL_IND :
-			       insn.kind == INSN_JMP_IND  ? FAST_JMP_IND :
-							    FAST_PLAIN;
+			kind = insn.kind == INSN_CALL       ? FAST_CALL
+			       : insn.kind == INSN_JMP      ? FAST_JMP
+			       : insn.kind == INSN_JCC      ? FAST_JCC
+			       : insn.kind == INSN_CALL_IND ? FAST_CALL_IND
+			       : insn.kind == INSN_JMP_IND  ? FAST_JMP_IND
+			                                    : FAST_PLAIN;
 		}
 		switch (kind) {
 		case FAST_CALL:

@@ -19,6 +19,6 @@ bool lint_sweep(struct lint_object *obj);
  * @cursor: where the search in the section's relocations begins; updated.
  */
 struct lint_target lint_branch_target(const struct lint_object *obj, uint32_t sec, uint32_t off,
-				      unsigned len, size_t *cursor);
+                                      unsigned len, size_t *cursor);
 
 #endif

@@ -42,7 +42,7 @@ static bool symbol_addr(const struct lint_object *obj, const char *name, uint64_
 }
 
 static bool table_find(const struct lint_object *obj, const char *section, const char *start,
-		       const char *stop, struct table *t)
+                       const char *stop, struct table *t)
 {
 	uint64_t a, b;
 	size_t i;
@@ -51,15 +51,16 @@ static bool table_find(const struct lint_object *obj, const char *section, const
 		const struct lint_section *s = &obj->sec[i];
 
 		if (s->data && !strcmp(s->name, section)) {
-			*t = (struct table){ (uint32_t)i, 0, (uint32_t)s->size };
+			*t = (struct table){(uint32_t)i, 0, (uint32_t)s->size};
 			return true;
 		}
 	}
-	if (!obj->relocatable && start && symbol_addr(obj, start, &a) && symbol_addr(obj, stop, &b)) {
+	if (!obj->relocatable && start && symbol_addr(obj, start, &a) &&
+	    symbol_addr(obj, stop, &b)) {
 		struct lint_target at = lint_addr_target(obj, a);
 
 		if (at.kind == TARGET_CODE && b > a && b - a <= obj->sec[at.sec].size - at.off) {
-			*t = (struct table){ at.sec, at.off, (uint32_t)(b - a) };
+			*t = (struct table){at.sec, at.off, (uint32_t)(b - a)};
 			return true;
 		}
 	}
@@ -70,7 +71,7 @@ static bool table_find(const struct lint_object *obj, const char *section, const
 static struct lint_target field(const struct lint_object *obj, uint32_t sec, uint32_t off)
 {
 	const struct lint_section *s = &obj->sec[sec];
-	struct lint_target none = { .kind = TARGET_NONE };
+	struct lint_target none = {.kind = TARGET_NONE};
 	int32_t rel;
 	size_t i;
 
@@ -93,7 +94,7 @@ static bool is_code(const struct lint_object *obj, struct lint_target t)
 
 /* The first of @sizes (0 ends) for which the first entries point to code, or 0. */
 static uint32_t entry_bytes(const struct lint_object *obj, const struct table *t,
-			    const uint32_t *sizes)
+                            const uint32_t *sizes)
 {
 	uint32_t k;
 
@@ -131,7 +132,7 @@ static void edge_add(struct lint_object *obj, struct lint_target from, struct li
 	if (!grow(&list, obj->nedge, sizeof(*obj->edge)))
 		return;
 	obj->edge = list;
-	obj->edge[obj->nedge++] = (struct lint_edge){ from.sec, from.off, to.off };
+	obj->edge[obj->nedge++] = (struct lint_edge){from.sec, from.off, to.off};
 }
 
 static void pairs_read(struct lint_object *obj, const struct table *t, uint32_t step)
@@ -145,7 +146,7 @@ static void pairs_read(struct lint_object *obj, const struct table *t, uint32_t 
 static void alts_read(struct lint_object *obj, const struct table *t)
 {
 	/* 6.1: 12 bytes, lengths at 10; later 14 with 32 bits of flags; before 5.14 13. */
-	static const uint32_t sizes[] = { 12, 14, 13, 0 };
+	static const uint32_t sizes[] = {12, 14, 13, 0};
 	uint32_t step = entry_bytes(obj, t, sizes), off;
 	uint32_t lengths = step == 14 ? 12 : 10;
 
@@ -164,15 +165,15 @@ static void alts_read(struct lint_object *obj, const struct table *t)
 		if (!grow(&list, obj->nalt, sizeof(*obj->alt)))
 			return;
 		obj->alt = list;
-		obj->alt[obj->nalt++] = (struct lint_alt){ at.sec, at.off, p[lengths], rep.sec, rep.off,
-							   p[lengths + 1] };
+		obj->alt[obj->nalt++] = (struct lint_alt){at.sec,  at.off,  p[lengths],
+		                                          rep.sec, rep.off, p[lengths + 1]};
 	}
 }
 
 /* Traps listed with the warning flag are continued after; BUG() is not. */
 static void bugs_read(struct lint_object *obj, const struct table *t)
 {
-	static const uint32_t sizes[] = { 12, 16, 8, 6, 0 };
+	static const uint32_t sizes[] = {12, 16, 8, 6, 0};
 	uint32_t step = entry_bytes(obj, t, sizes), off;
 
 	if (!step)
@@ -187,7 +188,7 @@ static void bugs_read(struct lint_object *obj, const struct table *t)
 		if (!grow(&list, obj->nwarn, sizeof(*obj->warn)))
 			return;
 		obj->warn = list;
-		obj->warn[obj->nwarn++] = (struct lint_place){ at.sec, at.off };
+		obj->warn[obj->nwarn++] = (struct lint_place){at.sec, at.off};
 	}
 }
 
@@ -203,7 +204,7 @@ static int place_order(const void *a, const void *b)
 
 void lint_tables_read(struct lint_object *obj)
 {
-	static const uint32_t fixups[] = { 12, 8, 0 };
+	static const uint32_t fixups[] = {12, 8, 0};
 	struct table t;
 
 	if (table_find(obj, "__jump_table", "__start___jump_table", "__stop___jump_table", &t))
@@ -230,12 +231,34 @@ void lint_tables_read(struct lint_object *obj)
 static bool only_names(const char *section)
 {
 	static const char *const names[] = {
-		"__mcount_loc", ".orc_unwind", ".return_sites", ".retpoline_sites", ".call_sites",
-		".ibt_endbr_seal", ".altinstructions", "__jump_table", "__ex_table", "__bug_table",
-		".static_call_sites", ".smp_locks", ".parainstructions", "__ksymtab", "___ksymtab",
-		".eh_frame", "__kcrctab", "___kcrctab", "_error_injection_whitelist", "_kprobe_blacklist",
-		".discard", "__patchable_function_entries", ".cfi_sites", "__tracepoints_ptrs", ".kcfi_traps",
-		".debug", ".BTF", "__kprobe_blacklist",
+	        "__mcount_loc",
+	        ".orc_unwind",
+	        ".return_sites",
+	        ".retpoline_sites",
+	        ".call_sites",
+	        ".ibt_endbr_seal",
+	        ".altinstructions",
+	        "__jump_table",
+	        "__ex_table",
+	        "__bug_table",
+	        ".static_call_sites",
+	        ".smp_locks",
+	        ".parainstructions",
+	        "__ksymtab",
+	        "___ksymtab",
+	        ".eh_frame",
+	        "__kcrctab",
+	        "___kcrctab",
+	        "_error_injection_whitelist",
+	        "_kprobe_blacklist",
+	        ".discard",
+	        "__patchable_function_entries",
+	        ".cfi_sites",
+	        "__tracepoints_ptrs",
+	        ".kcfi_traps",
+	        ".debug",
+	        ".BTF",
+	        "__kprobe_blacklist",
 	};
 	size_t i;
 
@@ -258,7 +281,8 @@ static void pointer_to(struct lint_object *obj, struct lint_target t, uint32_t f
 		return;
 	f = lint_func_at(obj, t.sec, t.off);
 	/* A static call's trampoline is called by its name; the pointer is for patching it. */
-	if (f != NO_FUNC && obj->func[f].off == t.off && strncmp(obj->func[f].name, "__SCT__", 7) != 0)
+	if (f != NO_FUNC && obj->func[f].off == t.off &&
+	    strncmp(obj->func[f].name, "__SCT__", 7) != 0)
 		obj->func[f].flags |= flag;
 }
 
@@ -281,7 +305,8 @@ void lint_pointers_mark(struct lint_object *obj)
 
 		if (!lint_holds_pointers(s))
 			continue;
-		if (!strcmp(s->name, ".gnu.linkonce.this_module") || !strncmp(s->name, ".initcall", 9))
+		if (!strcmp(s->name, ".gnu.linkonce.this_module") ||
+		    !strncmp(s->name, ".initcall", 9))
 			flag = FUNC_ENTRY;
 		for (k = 0; k < s->nrel; k++)
 			pointer_to(obj, lint_rel_target(obj, &s->rel[k], 0), flag);

@@ -64,8 +64,9 @@ unsigned lint_unknown_vector(const uint8_t *p, size_t avail, uint32_t *fp)
 	bool evex = false, xop = false;
 
 	*fp = 0;
-	while (i < avail && i < 4 && (p[i] == 0x65 || p[i] == 0x64 || p[i] == 0x67 || p[i] == 0x2e ||
-				      p[i] == 0x3e || p[i] == 0x66 || p[i] == 0xf2 || p[i] == 0xf3)) {
+	while (i < avail && i < 4 &&
+	       (p[i] == 0x65 || p[i] == 0x64 || p[i] == 0x67 || p[i] == 0x2e || p[i] == 0x3e ||
+	        p[i] == 0x66 || p[i] == 0xf2 || p[i] == 0xf3)) {
 		if (p[i] == 0x66 || p[i] >= 0xf2)
 			pp = p[i];
 		i++;
@@ -101,8 +102,9 @@ unsigned lint_unknown_vector(const uint8_t *p, size_t avail, uint32_t *fp)
 	}
 	if (avail - i < 2)
 		return 0;
-	if (xop ? 0 : evex ? (map != 1 && map != 2 && map != 3 && map != 5 && map != 6) :
-		      (map != 1 && map != 2 && map != 3 && map != 5 && map != 7))
+	if (xop    ? 0
+	    : evex ? (map != 1 && map != 2 && map != 3 && map != 5 && map != 6)
+	           : (map != 1 && map != 2 && map != 3 && map != 5 && map != 7))
 		return 0;
 	op = p[i++];
 	/* Map 1 is full in the decoder: what it does not know there is not an instruction. */
@@ -120,7 +122,7 @@ unsigned lint_unknown_vector(const uint8_t *p, size_t avail, uint32_t *fp)
 	else if (!evex && map == 7)
 		*fp = 0; /* URDMSR, UWRMSR, WRMSRNS with an immediate */
 	else if (!evex && !xop && map == 2 && (op == 0x5c || op == 0x5e || op == 0x6c) &&
-		 p[i] >> 6 == 3)
+	         p[i] >> 6 == 3)
 		*fp = FP_TMM; /* AMX-FP16, AMX-COMPLEX and their kin: they ignore MXCSR */
 	return i + n + imm;
 }

@@ -70,7 +70,7 @@ static bool unpack_xz(const uint8_t *p, size_t n, struct sink *s)
 static bool unpack_zstd(const uint8_t *p, size_t n, struct sink *s)
 {
 	ZSTD_DStream *z = ZSTD_createDStream();
-	ZSTD_inBuffer in = { p, n, 0 };
+	ZSTD_inBuffer in = {p, n, 0};
 	size_t r = 1;
 
 	while (z && r) {
@@ -78,7 +78,7 @@ static bool unpack_zstd(const uint8_t *p, size_t n, struct sink *s)
 
 		if (!sink_room(s))
 			break;
-		out = (ZSTD_outBuffer){ s->data, s->cap, s->used };
+		out = (ZSTD_outBuffer){s->data, s->cap, s->used};
 		r = ZSTD_decompressStream(z, &out, &in);
 		if (ZSTD_isError(r) || (r && out.pos == s->used && in.pos == in.size))
 			break;
@@ -90,7 +90,7 @@ static bool unpack_zstd(const uint8_t *p, size_t n, struct sink *s)
 
 static bool unpack_gzip(const uint8_t *p, size_t n, struct sink *s)
 {
-	z_stream z = { 0 };
+	z_stream z = {0};
 	int r = Z_OK;
 
 	if (n > UINT32_MAX || inflateInit2(&z, 15 + 32) != Z_OK)
@@ -116,7 +116,10 @@ enum packing { PLAIN, XZ, LZMA, ZST, GZ, BZIP2, LZ4, LZO };
 
 static enum packing packing_of(const uint8_t *p, size_t n)
 {
-	if (n >= 6 && !memcmp(p, "\xfd" "7zXZ", 6))
+	if (n >= 6 && !memcmp(p,
+	                      "\xfd"
+	                      "7zXZ",
+	                      6))
 		return XZ;
 	if (n >= 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4))
 		return ZST;
@@ -172,20 +175,21 @@ static struct lint_image *image_new(uint8_t *data, size_t bytes, bool mapped)
 	struct lint_image *image = calloc(1, sizeof(*image));
 
 	if (image)
-		*image = (struct lint_image){ data, bytes, mapped, 1 };
+		*image = (struct lint_image){data, bytes, mapped, 1};
 	return image;
 }
 
 /* Unpack @data; *@image stays NULL when it is not packed. */
 static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image, char *why,
-		   size_t why_bytes)
+                   size_t why_bytes)
 {
-	static const char *const names[] = { "", "xz", "lzma", "zstd", "gzip", "bzip2", "lz4", "lzo" };
+	static const char *const names[] = {"",     "xz",    "lzma", "zstd",
+	                                    "gzip", "bzip2", "lz4",  "lzo"};
 	const uint8_t *p = data;
 	size_t n = bytes;
 	bool kernel = payload_of(data, bytes, &p, &n);
 	enum packing packing = packing_of(p, n);
-	struct sink s = { 0 };
+	struct sink s = {0};
 	bool ok = false;
 
 	*image = NULL;
@@ -203,14 +207,16 @@ static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image,
 		ok = unpack_gzip(p, n, &s);
 		break;
 	default:
-		snprintf(why, why_bytes, packing == PLAIN ? "holds a kernel packed in an unknown way" :
-							    "is packed with %s, which is not supported; unpack it first",
-			 names[packing]);
+		snprintf(why, why_bytes,
+		         packing == PLAIN
+		                 ? "holds a kernel packed in an unknown way"
+		                 : "is packed with %s, which is not supported; unpack it first",
+		         names[packing]);
 		return false;
 	}
 	if (!ok || !s.used) {
 		snprintf(why, why_bytes, "cannot be unpacked: its %s data is damaged or too large",
-			 names[packing]);
+		         names[packing]);
 		free(s.data);
 		return false;
 	}
@@ -262,7 +268,7 @@ static bool slurp(int fd, struct sink *s)
 struct lint_image *lint_image_load(const char *path, char *why, size_t why_bytes)
 {
 	struct lint_image *image = NULL, *inner;
-	struct sink s = { 0 };
+	struct sink s = {0};
 	struct stat st;
 	void *map;
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
@@ -290,7 +296,8 @@ struct lint_image *lint_image_load(const char *path, char *why, size_t why_bytes
 		if (image)
 			s.data = NULL;
 	} else {
-		snprintf(why, why_bytes, S_ISREG(st.st_mode) || !s.used ? "is empty" : "cannot be read");
+		snprintf(why, why_bytes,
+		         S_ISREG(st.st_mode) || !s.used ? "is empty" : "cannot be read");
 		goto out;
 	}
 	if (!image) {
