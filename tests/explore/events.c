@@ -297,6 +297,13 @@ static void run_exit(struct machine *m, unsigned c, unsigned t)
 	forget(m, t);
 }
 
+/* The slot that runs is cut short, and counts for nothing: a change of policy, a suspend. */
+static void drop_slot(struct machine *m, unsigned c)
+{
+	if (m->cpu[c].cur)
+		m->blind_row[cur(m, c)] = 0;
+}
+
 static bool can_knob(const struct machine *m, unsigned c, unsigned p)
 {
 	return m->cfg->knob && m->mode[c] != OFFLINE && p < m->cfg->policies && p != m->policy[c];
@@ -308,9 +315,7 @@ static void run_knob(struct machine *m, unsigned c, unsigned p)
 		breaks(m, CHECK_WORLD, "a policy is refused");
 	m->policy[c] = (uint8_t)p;
 	m->mode[c] = KERNEL;
-	/* The slot that runs counts for neither policy. */
-	if (m->cpu[c].cur)
-		m->blind_row[cur(m, c)] = 0;
+	drop_slot(m, c);
 }
 
 static bool can_settle(const struct machine *m, unsigned c, unsigned t)
@@ -337,6 +342,7 @@ static void run_offline(struct machine *m, unsigned c, unsigned a)
 	(void)a;
 	xst_cpu_offline(&m->cpu[c]);
 	m->mode[c] = OFFLINE;
+	drop_slot(m, c);
 	machine_sleep(m, c);
 }
 
