@@ -139,10 +139,12 @@ def elf(code, funcs, relocs=(), tables=(), etype=1):
     rela = b"".join(struct.pack("<QQq", off, (len(funcs) + 1 + undefined.index(name)) << 32 | 4, -4)
                     for off, name in relocs)
     bodies = [b"", code, rela, b"".join(symbols), strings]
-    heads = [(0,) * 6, (1, 6, 0, 0, 16, 0), (4, 0x40, 3, 1, 8, 24), (2, 0, 4, 1, 8, 24), (3, 0, 0, 0, 1, 0)]
+    heads = [(0,) * 6, (1, 6, 0, 0, 16, 0), (4, 0x40, 3, 1, 8, 24), (2, 0, 4, 1, 8, 24),
+             (3, 0, 0, 0, 1, 0)]
     for name, body, fields in tables:
         names += [name, ".rela" + name]
-        bodies += [body, b"".join(struct.pack("<QQq", at, text_symbol << 32 | 2, to) for at, to in fields)]
+        bodies += [body, b"".join(struct.pack("<QQq", at, text_symbol << 32 | 2, to)
+                                  for at, to in fields)]
         heads += [(1, 2, 0, 0, 8, 0), (4, 0x40, 3, len(heads), 8, 24)]
     names.append(".shstrtab")
     table = b"\0".join(n.encode() for n in names) + b"\0"
@@ -155,25 +157,32 @@ def elf(code, funcs, relocs=(), tables=(), etype=1):
         out += body
     out += bytes(-len(out) % 8)
     sections = b"".join(
-        struct.pack("<IIQQQQIIQQ", table.index(b"\0" + n.encode() + b"\0") + 1 if n else 0, kind, flags, 0,
-                    at if kind else 0, len(body), link, info, align, entry)
-        for n, (kind, flags, link, info, align, entry), at, body in zip(names, heads, places, bodies))
-    return (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", etype, 62, 1, 0, 0, 64 + len(out), 0, 64,
-                                                      0, 0, 64, len(names), len(names) - 1) + out + sections)
+        struct.pack("<IIQQQQIIQQ", table.index(b"\0" + n.encode() + b"\0") + 1 if n else 0, kind,
+                    flags, 0, at if kind else 0, len(body), link, info, align, entry)
+        for n, (kind, flags, link, info, align, entry), at, body in
+        zip(names, heads, places, bodies))
+    head = struct.pack("<HHIQQQIHHHHHH", etype, 62, 1, 0, 0, 64 + len(out), 0, 64, 0, 0, 64,
+                       len(names), len(names) - 1)
+    return b"\x7fELF\2\1\1" + bytes(9) + head + out + sections
 
 
 BEGIN = b"\xbf\2\0\0\0\xe8\0\0\0\0"  # mov $2,%edi; call
 SECTION = BEGIN + b"\x0f\x58\xc1" + b"\xe8\0\0\0\0\xc3"  # addps; call; ret
 put("elf", "section", elf(SECTION, [("f", 0, len(SECTION))],
                           [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")]))
-BRANCHY = b"\x53\x89\xf3\x83\xfb\x7f\x76\x0d" + BEGIN + b"\x66\x0f\xef\xc0\x83\xfb\x7f\x76\5\xe8\0\0\0\0\x5b\xc3"
+BRANCHY = (b"\x53\x89\xf3\x83\xfb\x7f\x76\x0d" + BEGIN +
+           b"\x66\x0f\xef\xc0\x83\xfb\x7f\x76\5\xe8\0\0\0\0\x5b\xc3")
 put("elf", "branches", elf(BRANCHY, [("f", 0, len(BRANCHY)), ("g", 4, 0)],
                            [(14, "kernel_fpu_begin_mask"), (28, "kernel_fpu_end")]))
 KEYS = b"\x0f\x1f\x44\0\0\xc3\x66\x0f\xef\xc0\xc3\x0f\x0b\xc3"
 put("elf", "tables", elf(KEYS, [("f", 0, len(KEYS))], [], [
     ("__jump_table", bytes(16), [(0, 0), (4, 6)]), ("__bug_table", bytes(10) + b"\1\0", [(0, 11)]),
-    ("__ex_table", bytes(12), [(0, 6), (4, 13)]), (".altinstructions", bytes(10) + b"\5\5", [(0, 0), (4, 6)])]))
-WEIRD = b"\xc4\xe2\x7f\xcc\xc1\x62\xf1\x7c\x48\x58\xc1\x06\xff\xe0\x48\x8d\x05\0\0\0\0\xe9\xfb\xff\xff\xff"
+    ("__ex_table", bytes(12), [(0, 6), (4, 13)]),
+    (".altinstructions", bytes(10) + b"\5\5", [(0, 0), (4, 6)])]))
+WEIRD = (b"\xc4\xe2\x7f\xcc\xc1\x62\xf1\x7c\x48\x58\xc1\x06\xff\xe0"
+         b"\x48\x8d\x05\0\0\0\0\xe9\xfb\xff\xff\xff")
 put("elf", "odd-code", elf(WEIRD, [("f", 0, 12), ("f.cold", 12, 0)]))
-member = elf(SECTION, [("f", 0, len(SECTION))], [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")])
-put("elf", "archive", b"!<arch>\n" + b"m.o/            0           0     0     644     %-10d`\n" % len(member) + member)
+member = elf(SECTION, [("f", 0, len(SECTION))],
+             [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")])
+put("elf", "archive", b"!<arch>\n" +
+    b"m.o/            0           0     0     644     %-10d`\n" % len(member) + member)
