@@ -19,8 +19,8 @@ int cmd_lint(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	return ui_error("xstate lint", UI_CANNOT,
-	                "this command was built without it; install %s and build again",
+	return ui_error("xstate lint", UI_CANNOT, "it was left out of this build; %s",
+	                XSTATE_LINT_MISSING); install %s and build again",
 	                XSTATE_LINT_MISSING);
 }
 
