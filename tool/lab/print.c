@@ -48,6 +48,11 @@ static void heading(struct table *t, const struct lab_plan *plan, size_t i, size
 	}
 	for (size_t k = i; k < end && !boot; k++)
 		boot = plan->jobs[k].result.boot;
+	if (!boot) {
+		table_group(t, "%s on %s: %u CPU%s", job->experiment->name, job->machine->name,
+			    job->cpus, job->cpus > 1 ? "s" : "");
+		return;
+	}
 	insn = json_string_value(json_object_get(boot, "insn"));
 	vendor = json_string_value(json_object_get(boot, "vendor"));
 	table_group(t, "%s on %s: %u CPU%s, %s family %d model %d, %s, %d bytes",
