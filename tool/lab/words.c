@@ -99,7 +99,10 @@ static void say_why(struct text *t, const struct work *best, const struct work *
 		sep = "; ";
 	}
 	if (best->saves < worst->saves - SAME)
-		say(t, "%swhat was not loaded need not be saved", sep);
+		say(t, "%s%s", sep,
+		    p.save == XST_SAVE_DISPLACED ?
+			    "registers that nobody else wants are not saved" :
+			    "what was not loaded need not be saved");
 	say(t, ".");
 	if (best->traps > SAME)
 		say(t, " The price: %.0f traps per 1000 switches.", 1000 * best->traps);
