@@ -20,7 +20,6 @@ int cmd_lint(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	return ui_error("xstate lint", UI_CANNOT, "it was left out of this build; %s",
-	                XSTATE_LINT_MISSING); install %s and build again",
 	                XSTATE_LINT_MISSING);
 }
 
