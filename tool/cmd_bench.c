@@ -12,6 +12,7 @@
 
 #include <gsl/gsl_errno.h>
 
+#include "bench/fiber.h"
 #include "bench/insn.h"
 #include "cmd.h"
 #include "ui/json.h"
@@ -19,7 +20,8 @@
 #include "ui/progress.h"
 #include "ui/ui.h"
 
-#define CMD_INSN "xstate bench insn"
+#define CMD_INSN  "xstate bench insn"
+#define CMD_FIBER "xstate bench fiber"
 
 static volatile sig_atomic_t stop;
 static struct progress bar;
@@ -49,7 +51,16 @@ static void show_done(uint32_t blocks)
 	progress_update(&bar, blocks);
 }
 
-enum { OPT_TIME = 1, OPT_CLAIM, OPT_SEED, OPT_CPU, OPT_LIST, OPT_CONTROLS, OPT_OUTPUT };
+enum {
+	OPT_TIME = 1,
+	OPT_CLAIM,
+	OPT_SEED,
+	OPT_CPU,
+	OPT_LIST,
+	OPT_CONTROLS,
+	OPT_OUTPUT,
+	OPT_MUST_REACH,
+};
 
 static const struct opt insn_options[] = {
 	{OPT_TIME, 't', "time", "DURATION",
@@ -80,23 +91,51 @@ static const struct opt_usage insn_usage = {
 		    "xstate bench insn -o costs.json         the table for xstate sim --costs\n",
 };
 
-struct insn_args {
+static const struct opt fiber_options[] = {
+	{OPT_TIME, 't', "time", "DURATION", "how long to measure: 30s, 5m (default 60s)"},
+	{OPT_CLAIM, 0, "claim", "SIZE",
+	 "exit 1 and the reason unless a difference of this size, 0.2%\nor 0.002, could be told "
+	 "from noise"},
+	{OPT_MUST_REACH, 0, "must-reach", NULL,
+	 "exit 1 when the library misses what it has to reach"},
+	{OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
+	{OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},
+	{OPT_CPU, 0, "cpu", "N", "run on this CPU (default: the last one allowed)"},
+	{0, 0, NULL, NULL, NULL},
+};
+
+static const struct opt_usage fiber_usage = {
+	.cmd = CMD_FIBER,
+	.summary = "cost of a switch between two fibers: the library and its peers",
+	.synopsis = "[options]",
+	.about = "The library's engine in user mode, by policy, beside a bare save and restore,\n"
+		 "glibc's contexts, boost.context, setjmp and a switch written by hand; each with\n"
+		 "INIT, SSE, AVX and AVX-512 state live, as ratios to the bare pair.\n",
+	.opts = fiber_options,
+	.examples = "xstate bench fiber               all of it, a minute\n"
+		    "xstate bench fiber -t 5m -j      longer, as JSON\n"
+		    "xstate bench fiber --must-reach  exit 1 when a promise is not kept\n",
+};
+
+struct bench_args {
+	const char *cmd;
 	const char *names[64];
 	unsigned count;
 	const char *output;
 	double seconds, claim;
 	uint64_t seed;
 	int cpu;
-	bool list, controls, seeded;
+	bool list, controls, seeded, must_reach;
 };
 
 /* Returns the exit status of a usage error, or -1 to go on. */
-static int read_insn_args(int argc, char **argv, struct insn_args *a)
+static int read_args(const struct opt_usage *usage, int argc, char **argv, struct bench_args *a)
 {
 	struct opt_parser p;
 	uint64_t v;
 
-	opt_begin(&p, &insn_usage, argc, argv);
+	*a = (struct bench_args){.cmd = usage->cmd, .cpu = -1};
+	opt_begin(&p, usage, argc, argv);
 	for (;;) {
 		int id = opt_next(&p);
 
@@ -106,8 +145,11 @@ static int read_insn_args(int argc, char **argv, struct insn_args *a)
 		case OPT_STOP:
 			return p.status;
 		case OPT_ARG:
+			if (usage == &fiber_usage)
+				return ui_error(a->cmd, UI_USAGE, "unexpected argument '%s'",
+						p.arg);
 			if (a->count == sizeof(a->names) / sizeof(a->names[0]))
-				return ui_error(CMD_INSN, UI_USAGE, "too many instructions named");
+				return ui_error(a->cmd, UI_USAGE, "too many instructions named");
 			a->names[a->count++] = p.arg;
 			break;
 		case OPT_TIME:
@@ -137,6 +179,9 @@ static int read_insn_args(int argc, char **argv, struct insn_args *a)
 		case OPT_CONTROLS:
 			a->controls = true;
 			break;
+		case OPT_MUST_REACH:
+			a->must_reach = true;
+			break;
 		case OPT_OUTPUT:
 			a->output = p.arg;
 			break;
@@ -158,7 +203,7 @@ static bool names_row(const char *name, const struct insn_row *row)
 }
 
 /* Marks the rows to measure; false when a name means nothing. */
-static bool select_rows(struct insn_run *run, const struct insn_args *a)
+static bool select_rows(struct insn_run *run, const struct bench_args *a)
 {
 	for (uint32_t i = 0; i < run->row_count; i++)
 		run->rows[i].selected = !a->count && !run->controls_only;
@@ -179,8 +224,16 @@ static bool select_rows(struct insn_run *run, const struct insn_args *a)
 	return true;
 }
 
+/* A run that can write itself. */
+struct answer {
+	const struct bench_args *args;
+	const void *run;
+	void (*json)(const void *run, struct jw *w);
+	void (*print)(const void *run, FILE *out);
+};
+
 /* Writes to a file beside @path first, so that a full disk leaves no half result. */
-static int write_output(const struct insn_run *run, const char *path)
+static int write_output(const struct answer *r, const char *path)
 {
 	size_t n = strlen(path) + 16;
 	char *part = malloc(n);
@@ -189,15 +242,15 @@ static int write_output(const struct insn_run *run, const char *path)
 	int status = UI_OK;
 
 	if (!part)
-		return ui_error(CMD_INSN, UI_USAGE, "memory is short");
+		return ui_error(r->args->cmd, UI_USAGE, "memory is short");
 	snprintf(part, n, "%s.%ld", path, (long)getpid());
 	f = fopen(part, "we");
 	if (f) {
 		jw_begin(&w, f, ui.pretty);
-		insn_json(run, &w);
+		r->json(r->run, &w);
 	}
 	if (!f || fflush(f) || ferror(f) || rename(part, path)) {
-		status = ui_error(CMD_INSN, UI_USAGE, "cannot write %s: %s", path, strerror(errno));
+		status = ui_error(r->args->cmd, UI_USAGE, "cannot write %s: %s", path, strerror(errno));
 		unlink(part);
 	}
 	if (f)
@@ -218,73 +271,107 @@ static void list(const struct insn_run *run)
 	insn_list_json(run, &w);
 }
 
-static int report(const struct insn_run *run, const struct insn_args *a)
+static int report(const struct answer *r)
 {
 	struct jw w;
 	int status = UI_OK;
 
-	if (a->output)
-		status = write_output(run, a->output);
+	if (r->args->output)
+		status = write_output(r, r->args->output);
 	if (ui.json) {
 		jw_begin(&w, stdout, ui.pretty);
-		insn_json(run, &w);
+		r->json(r->run, &w);
 	} else {
-		insn_print(run, stdout);
+		r->print(r->run, stdout);
 	}
-	if (status == UI_OK && run->claim > 0 && run->verdict.ruling != STATS_RESOLVED)
-		status = UI_NO;
 	return status;
 }
 
-static int measure_and_report(struct insn_run *run, const struct insn_args *a)
+/* What --claim makes of a run that was written. */
+static int claimed(const struct bench_session *s, int status)
 {
+	return status == UI_OK && s->claim > 0 && s->verdict.ruling != STATS_RESOLVED ? UI_NO
+										      : status;
+}
+
+static void insn_json_of(const void *run, struct jw *w)
+{
+	insn_json(run, w);
+}
+
+static void insn_print_of(const void *run, FILE *out)
+{
+	insn_print(run, out);
+}
+
+static void note_realtime(const struct bench_session *s)
+{
+	if (s->rig.realtime)
+		ui_note("running as a real-time task on CPU %d, nine tenths of the time",
+			s->rig.cpu);
+}
+
+static int measure_insn(struct insn_run *run, const struct bench_args *a)
+{
+	const struct answer r = {a, run, insn_json_of, insn_print_of};
 	const char *why;
+	bool ok;
 
 	if (!insn_prepare(run, &why))
 		return ui_error(CMD_INSN, UI_CANNOT, "the controls cannot run here: %s", why);
-	if (run->rig.realtime)
-		ui_note("running as a real-time task on CPU %d, nine tenths of the time",
-			run->rig.cpu);
+	note_realtime(&run->s);
 	listen_for_interrupt();
-	if (!insn_measure(run, &stop, show_total, show_done) || !insn_analyse(run)) {
-		progress_end(&bar);
-		return ui_error(CMD_INSN, UI_CANNOT, "memory is short");
-	}
+	ok = insn_measure(run, &stop, show_total, show_done) && insn_analyse(run);
 	progress_end(&bar);
-	if (!run->samples.taken)
+	if (!ok)
+		return ui_error(CMD_INSN, UI_CANNOT, "memory is short");
+	if (!run->s.samples.taken)
 		return ui_error(CMD_INSN, UI_NO, "interrupted before the first block was done");
-	return report(run, a);
+	return claimed(&run->s, report(&r));
+}
+
+/* The rig, for what was asked; false when it cannot be had, which was said. */
+static bool open_session(struct bench_session *s, const struct bench_args *a, double seconds)
+{
+	char why[160];
+
+	gsl_set_error_handler_off();
+	s->claim = a->claim;
+	s->seconds = a->seconds > 0 ? a->seconds : seconds;
+	s->seed = a->seeded ? a->seed : stats_seed_new();
+	if (!rig_open(&s->rig, s->seed, a->cpu, why)) {
+		ui_error(a->cmd, UI_CANNOT, "%s", why);
+		return false;
+	}
+	machine_read(&s->rig.state.caps, &s->machine);
+	return true;
 }
 
 static int cmd_insn(int argc, char **argv)
 {
-	struct insn_args a = {.cpu = -1};
-	struct insn_run *run = calloc(1, sizeof(*run));
-	char why[160];
-	int status = run ? read_insn_args(argc, argv, &a)
-			 : ui_error(CMD_INSN, UI_CANNOT, "memory is short");
+	struct bench_args a;
+	int status = read_args(&insn_usage, argc, argv, &a);
+	struct insn_run *run;
 
 	if (status >= 0)
-		goto out;
-	gsl_set_error_handler_off();
-	run->claim = a.claim;
+		return status;
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return ui_error(CMD_INSN, UI_CANNOT, "memory is short");
 	run->controls_only = !a.count && (a.controls || a.claim > 0) && !a.list;
-	run->seconds = a.seconds > 0 ? a.seconds : run->controls_only ? 45 : 60;
-	run->seed = a.seeded ? a.seed : stats_seed_new();
-	if (!rig_open(&run->rig, run->seed, a.cpu, why)) {
-		status = ui_error(CMD_INSN, UI_CANNOT, "%s", why);
+	if (!open_session(&run->s, &a, run->controls_only ? 45 : 60)) {
+		status = UI_CANNOT;
 		goto out;
 	}
-	machine_read(&run->rig.state.caps, &run->machine);
-	run->row_count = rows_make(&run->rig.state, run->rows);
-	run->effect_count = effects_make(&run->rig.state, run->rows, run->row_count, run->effects);
+	run->row_count = rows_make(&run->s.rig.state, run->rows);
+	run->effect_count = effects_make(&run->s.rig.state, run->rows, run->row_count, run->effects);
 	status = UI_USAGE;
 	if (select_rows(run, &a)) {
 		status = UI_OK;
 		if (a.list)
 			list(run);
 		else
-			status = measure_and_report(run, &a);
+			status = measure_insn(run, &a);
 	}
 	insn_close(run);
 out:
@@ -292,8 +379,60 @@ out:
 	return status;
 }
 
+static void fiber_json_of(const void *run, struct jw *w)
+{
+	fiber_json(run, w);
+}
+
+static void fiber_print_of(const void *run, FILE *out)
+{
+	fiber_print(run, out);
+}
+
+static int measure_fiber(struct fiber_run *run, const struct bench_args *a)
+{
+	const struct answer r = {a, run, fiber_json_of, fiber_print_of};
+	const char *why;
+	bool ok;
+	int status;
+
+	if (!fiber_prepare(run, &why))
+		return ui_error(CMD_FIBER, UI_CANNOT, "the bare pair cannot run here: %s", why);
+	note_realtime(&run->s);
+	listen_for_interrupt();
+	ok = session_measure(&run->s, &stop, show_total, show_done) && fiber_analyse(run);
+	progress_end(&bar);
+	if (!ok)
+		return ui_error(CMD_FIBER, UI_CANNOT, "memory is short");
+	if (!run->s.samples.taken)
+		return ui_error(CMD_FIBER, UI_NO, "interrupted before the first block was done");
+	status = claimed(&run->s, report(&r));
+	return status == UI_OK && a->must_reach && fiber_missed(run) ? UI_NO : status;
+}
+
+static int cmd_fiber(int argc, char **argv)
+{
+	struct bench_args a;
+	int status = read_args(&fiber_usage, argc, argv, &a);
+	struct fiber_run *run;
+
+	if (status >= 0)
+		return status;
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return ui_error(CMD_FIBER, UI_CANNOT, "memory is short");
+	status = UI_CANNOT;
+	if (open_session(&run->s, &a, 60)) {
+		status = measure_fiber(run, &a);
+		fiber_close(run);
+	}
+	free(run);
+	return status;
+}
+
 static const struct opt_verb bench_verbs[] = {
 	{"insn", "cost of the save, restore and control instructions", cmd_insn},
+	{"fiber", "cost of a switch in user mode: the library and its peers", cmd_fiber},
 	{NULL, NULL, NULL},
 };
 

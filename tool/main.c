@@ -70,8 +70,12 @@
  *     state.h        images of live state, save areas
  *     rig.h          one CPU, its clock, one slice
  *     controls.h     arms of known effect, canaries
+ *     session.h      one run: plan, samples, verdict (session.c, session_out.c)
  *     rows.h         what bench insn measures
  *     insn.h         one run of it (insn.c), as JSON (insn_json.c), as tables (insn_print.c)
+ *     fiber.h        one run of bench fiber (fiber.c, fiber_out.c)
+ *     library.h      the engine in user mode, with two tasks
+ *     peers.h        what programs switch stacks with today (peers.c, hand.S)
  *     counters.h     hardware counters
  *     machine.h      the facts every result carries
  *

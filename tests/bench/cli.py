@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""xstate bench insn from outside: exit statuses, the JSON's promises, Ctrl-C, and that the table
+"""xstate bench insn and fiber from outside: exit statuses, the JSON's promises, Ctrl-C, and that the table
 follows from the raw samples it comes with. No figure is believed, only their relations."""
 import json
 import math
@@ -17,8 +17,8 @@ XSTATE = os.path.abspath(sys.argv[1])
 failures = 0
 
 
-def run(*args, **kw):
-    return subprocess.run([XSTATE, "bench", "insn", *args], capture_output=True, text=True,
+def run(*args, what="insn", **kw):
+    return subprocess.run([XSTATE, "bench", what, *args], capture_output=True, text=True,
                           timeout=90, **kw)
 
 
@@ -144,6 +144,68 @@ def interrupt():
         check(len(doc["samples"]["arms"][0]["ticks"]) == doc["blocks_done"], "raw samples so far")
 
 
+def keys(x):
+    if isinstance(x, dict):
+        for k, v in x.items():
+            yield k
+            if k not in ("mitigations", "dropped"):
+                yield from keys(v)
+    elif isinstance(x, list):
+        for v in x[:1]:
+            yield from keys(v)
+
+
+def fiber():
+    """Ratios and rulings follow from the raw samples; what a build lacks is said."""
+    for args, says in [(["xsavec"], "unexpected argument 'xsavec'"), (["--list"], "--list"),
+                       (["--must-reach=1"], "--must-reach")]:
+        r = run(*args, what="fiber")
+        check(r.returncode == 2 and says in r.stderr and r.stdout == "", f"fiber {args}: {r}")
+    r = run("-t", "0.5s", "--seed", "5", "-j", what="fiber")
+    check(r.returncode == 0, f"fiber: exit {r.returncode}: {r.stderr}")
+    doc = json.loads(r.stdout)
+    check(doc["schema"] == "xstate.bench/1" and doc["kind"] == "fiber", "fiber's schema")
+    rows = {(x["id"], x["live"]): x for x in doc["switches"]}
+    check(len(rows) == len(doc["switches"]) == 40, f"{len(rows)} rows")
+    arms = {a["name"]: a for a in doc["samples"]["arms"]}
+    rate = doc["samples"]["cycles_per_tick"]
+    for (name, live), x in rows.items():
+        check(x["available"] == (x["reason"] is None), f"{name}/{live}: reason")
+        if not x["available"]:
+            continue
+        arm = arms[f"{name}/{live}"]
+        gone = set(arm["dropped_blocks"])
+        level = [arm["ticks"][b] * rate[b] / arm["loops"] / x["switches_per_loop"]
+                 for b in range(doc["blocks_done"]) if b not in gone]
+        check(len(level) == x["blocks"], f"{name}/{live}: blocks")
+        if level:
+            check(math.isclose(statistics.median(level), x["median_cycles"], rel_tol=1e-3),
+                  f"{name}/{live}: median")
+        if name == "pair" and x["ratio"] is not None:
+            check(math.isclose(x["ratio"], 1), f"pair/{live} against itself: {x['ratio']}")
+    goals = [(g["goal"], g["live"]) for g in doc["must_reach"]]
+    check(("init-switch", "INIT") in goals and ("eager-switch", "SSE") in goals, f"goals {goals}")
+    for g in doc["must_reach"]:
+        want = ("not measured" if g["high_ratio"] is None
+                else "reached" if g["high_ratio"] <= g["limit_ratio"]
+                else "missed" if g["low_ratio"] > g["limit_ratio"] else "undecided")
+        check(g["ruling"] == want, f"ruling of {g}")
+    missed = any(g["ruling"] == "missed" for g in doc["must_reach"])
+    r = run("-t", "0.5s", "--must-reach", what="fiber")
+    check(r.returncode in (0, 1) and (r.returncode == 1) == ("missed" in r.stdout),
+          f"--must-reach: exit {r.returncode}, {missed}")
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+    with open(os.path.join(docs, "json.md")) as f:
+        described = f.read()
+    for key in set(keys(doc)) - {"schema"}:
+        check(f"`{key}`" in described, f"docs/json.md describes {key}")
+    with open(os.path.join(docs, "man", "xstate-bench.1.scd")) as f:
+        manual = f.read()
+    for option in re.findall(r"^ +(?:-[a-z], )?(--[a-z-]+)", run("--help", what="fiber").stdout,
+                             re.M):
+        check(option in manual, f"{option} is in the manual page")
+
+
 def documents_agree():
     """Options in the help, in the manual page, and keys in docs/json.md are the same ones."""
     docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
@@ -160,22 +222,11 @@ def documents_agree():
             r = run(*example.split(), "-t", "0.5s", cwd=d)
             check(r.returncode in (0, 1) and r.stdout, f"xstate bench insn{example}: {r.stderr}")
     doc = json.loads(run("emms", "-t", "0.2s", "-j", "--claim", "50%").stdout)
-
-    def keys(x):
-        if isinstance(x, dict):
-            for k, v in x.items():
-                yield k
-                if k not in ("mitigations", "dropped"):
-                    yield from keys(v)
-        elif isinstance(x, list):
-            for v in x[:1]:
-                yield from keys(v)
-
     for key in set(keys(doc)) - {"schema"}:
         check(f"`{key}`" in described, f"docs/json.md describes {key}")
 
 
-for test in (documents_agree, usage_errors, listing, table_follows_from_samples, refusals,
+for test in (documents_agree, usage_errors, listing, table_follows_from_samples, fiber, refusals,
              company, interrupt):
     test()
 print("ok" if not failures else f"{failures} failures")

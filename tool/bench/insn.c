@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIAL_BLOCKS   3 /* to see how long a block takes; not used for anything else */
 #define COUNTER_SLICES 5
 
 static void fill_arm(const struct insn_row *row, bool more, struct bench_arm *arm)
@@ -37,79 +36,36 @@ bool insn_prepare(struct insn_run *run, const char **why)
 	uint32_t n = 0;
 
 	*why = "memory is short";
-	run->arms = calloc(2 * run->row_count + CONTROL_ARMS, sizeof(*run->arms));
-	if (!run->arms)
+	run->s.arms = calloc(2 * run->row_count + CONTROL_ARMS, sizeof(*run->s.arms));
+	if (!run->s.arms)
 		return false;
-	if (!controls_add(&run->rig, run->arms, 0, why))
+	if (!controls_add(&run->s.rig, run->s.arms, 0, why))
 		return false;
 	n = CONTROL_ARMS;
 	for (uint32_t i = 0; i < run->row_count; i++) {
 		struct insn_row *row = &run->rows[i];
-		struct bench_arm *less = &run->arms[n], *more = less + 1;
+		struct bench_arm *less = &run->s.arms[n], *more = less + 1;
 
 		if (!row->selected || row->skipped)
 			continue;
 		fill_arm(row, false, less);
 		fill_arm(row, true, more);
-		if (!rig_pilot(&run->rig, more, &row->skipped))
+		if (!rig_pilot(&run->s.rig, more, &row->skipped))
 			continue;
 		less->loops = more->loops;
 		row->arm_less = n;
 		row->arm_more = n + 1;
 		n += 2;
 	}
-	run->arm_count = n;
-	run->rig.arms = run->arms;
+	run->s.arm_count = n;
+	run->s.rig.arms = run->s.arms;
 	return true;
-}
-
-/* What rig_measure() does, with the rests and the progress that belong between blocks. */
-struct between {
-	struct bench_rig *rig;
-	void (*done)(uint32_t blocks);
-};
-
-static void measure(void *world, uint32_t arm, uint64_t placement, struct stats_slice *out)
-{
-	struct between *b = world;
-
-	rig_measure(b->rig, arm, placement, out);
-}
-
-static void between(void *world, uint32_t done, uint32_t blocks)
-{
-	struct between *b = world;
-
-	(void)blocks;
-	rig_rest(b->rig);
-	if (b->done)
-		b->done(done);
-}
-
-/* Seconds one block takes, rests included. */
-static double trial(struct insn_run *run)
-{
-	struct between world = {.rig = &run->rig};
-	struct stats_bench bench = {.world = &world, .measure = measure, .between = between};
-	struct stats_plan plan = {.seed = stats_seed_mix(run->seed, 999),
-				  .blocks = TRIAL_BLOCKS,
-				  .arms = run->arm_count};
-	struct stats_samples samples;
-	struct stats_load before, after;
-
-	if (!stats_samples_init(&samples, TRIAL_BLOCKS, run->arm_count))
-		return 0;
-	stats_load_read(&before);
-	stats_run(&bench, &plan, &samples);
-	stats_load_read(&after);
-	stats_samples_free(&samples);
-	return (after.clock - before.clock) / TRIAL_BLOCKS;
 }
 
 /* Operations by which a row's two arms differ in a slice. */
 static double units_of(const struct insn_run *run, const struct insn_row *row)
 {
-	return (double)run->arms[row->arm_more].loops * row->copies * row->per;
+	return (double)run->s.arms[row->arm_more].loops * row->copies * row->per;
 }
 
 static int by_size(const void *a, const void *b)
@@ -126,14 +82,14 @@ static bool count_row(struct insn_run *run, const struct counters *counters, str
 
 	for (int i = 0; i < COUNTER_SLICES; i++) {
 		uint64_t less[COUNTERS_MAX], more[COUNTERS_MAX];
-		uint64_t placement = stats_seed_mix(run->seed, (uint64_t)i);
+		uint64_t placement = stats_seed_mix(run->s.seed, (uint64_t)i);
 
 		counters_start(counters);
-		rig_once(&run->rig, &run->arms[row->arm_less], placement);
+		rig_once(&run->s.rig, &run->s.arms[row->arm_less], placement);
 		if (!counters_stop(counters, less))
 			return false;
 		counters_start(counters);
-		rig_once(&run->rig, &run->arms[row->arm_more], placement);
+		rig_once(&run->s.rig, &run->s.arms[row->arm_more], placement);
 		if (!counters_stop(counters, more))
 			return false;
 		for (int c = 0; c < 2; c++)
@@ -169,43 +125,24 @@ static void count_all(struct insn_run *run, const volatile sig_atomic_t *stop)
 bool insn_measure(struct insn_run *run, const volatile sig_atomic_t *stop,
 		  void (*total)(uint32_t blocks), void (*done)(uint32_t blocks))
 {
-	struct between world = {.rig = &run->rig, .done = done};
-	struct stats_bench bench = {
-		.world = &world, .measure = measure, .between = between, .stop = stop};
-	struct stats_load before, after;
-	double block = trial(run);
-	bool ok;
+	bool ok = session_measure(&run->s, stop, total, done);
 
-	run->plan = (struct stats_plan){.seed = run->seed,
-					.blocks = stats_plan_blocks_for(run->seconds, block),
-					.arms = run->arm_count};
-	if (run->plan.blocks < STATS_MIN_SERIES)
-		run->plan.blocks = STATS_MIN_SERIES;
-	if (!stats_samples_init(&run->samples, run->plan.blocks, run->arm_count))
-		return false;
-	if (total)
-		total(run->plan.blocks);
-	stats_load_read(&before);
-	ok = stats_run(&bench, &run->plan, &run->samples);
-	stats_load_read(&after);
-	run->company = stats_load_between(&before, &after);
-	rig_clock_update(&run->rig);
 	count_all(run, stop);
 	return ok;
 }
 
 static void analyse_row(struct insn_run *run, struct insn_row *row, uint64_t part, double *x)
 {
-	size_t n = stats_series_cost(&run->samples, row->arm_more, row->arm_less,
+	size_t n = stats_series_cost(&run->s.samples, row->arm_more, row->arm_less,
 				     units_of(run, row), x);
 
 	stats_spread_of(x, n, &row->cycles);
-	stats_estimate_of(x, n, stats_seed_mix(run->seed, part), &row->middle);
+	stats_estimate_of(x, n, stats_seed_mix(run->s.seed, part), &row->middle);
 }
 
 static double cost_in(const struct insn_run *run, const struct insn_row *row, uint32_t block)
 {
-	return stats_sample_cost(&run->samples, block, row->arm_more, row->arm_less,
+	return stats_sample_cost(&run->s.samples, block, row->arm_more, row->arm_less,
 				 units_of(run, row));
 }
 
@@ -216,7 +153,7 @@ static void analyse_effect(struct insn_run *run, struct insn_effect *e, uint64_t
 	size_t n = 0;
 
 	e->answered = base->selected && then->selected && !base->skipped && !then->skipped;
-	for (uint32_t b = 0; e->answered && b < run->samples.taken; b++) {
+	for (uint32_t b = 0; e->answered && b < run->s.samples.taken; b++) {
 		double x0 = cost_in(run, base, b), x1 = cost_in(run, then, b);
 		double value = e->kind == EFFECT_CYCLES ? x1 - x0
 			       : x0 > 0 && x1 > 0       ? log(x1 / x0)
@@ -225,37 +162,25 @@ static void analyse_effect(struct insn_run *run, struct insn_effect *e, uint64_t
 		if (!isnan(value))
 			x[n++] = value;
 	}
-	stats_estimate_of(x, n, stats_seed_mix(run->seed, part), &e->estimate);
+	stats_estimate_of(x, n, stats_seed_mix(run->s.seed, part), &e->estimate);
 }
 
 bool insn_analyse(struct insn_run *run)
 {
-	double *x = malloc(run->plan.blocks * sizeof(*x));
-	struct stats_spread spread;
+	double *x = malloc(run->s.plan.blocks * sizeof(*x));
 
 	if (!x)
 		return false;
-	stats_spread_of(run->samples.cycles_per_tick, run->samples.taken, &spread);
-	run->cycles_per_tick = spread.median;
 	for (uint32_t i = 0; i < run->row_count; i++)
 		if (run->rows[i].selected && !run->rows[i].skipped)
 			analyse_row(run, &run->rows[i], 1000 + i, x);
 	for (uint32_t i = 0; i < run->effect_count; i++)
 		analyse_effect(run, &run->effects[i], 2000 + i, x);
 	free(x);
-	if (!controls_read(&run->rig, &run->samples, run->arms, 0, &run->company,
-			   stats_seed_mix(run->seed, 3000), &run->controls))
-		return false;
-	stats_gate(&run->controls.noise, run->controls.control, CONTROLS,
-		   run->claim > 0 ? run->claim : 0.01, run->samples.taken == run->plan.blocks,
-		   &run->verdict);
-	return true;
+	return session_read(&run->s);
 }
 
 void insn_close(struct insn_run *run)
 {
-	stats_samples_free(&run->samples);
-	free(run->arms);
-	run->arms = NULL;
-	rig_close(&run->rig);
+	session_close(&run->s);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One run of `xstate bench insn`: the rows, their arms beside the controls, the samples, and what
- * follows from them.
+ * One run of `xstate bench insn`: the rows, their arms, and what the samples say about them.
  */
 #ifndef TOOL_BENCH_INSN_H
 #define TOOL_BENCH_INSN_H
@@ -11,36 +10,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "controls.h"
 #include "counters.h"
-#include "machine.h"
 #include "rows.h"
-#include "ui/json.h"
+#include "session.h"
 
 struct insn_run {
-	/* Asked for. */
-	double seconds;
-	uint64_t seed;
-	double claim;       /* 0: none */
+	struct bench_session s;
 	bool controls_only; /* no rows */
 
-	/* What there is. */
-	struct bench_rig rig;
-	struct bench_machine machine;
 	struct insn_row rows[ROWS_MAX];
 	uint32_t row_count;
 	struct insn_effect effects[EFFECTS_MAX];
 	uint32_t effect_count;
-	struct bench_arm *arms;
-	uint32_t arm_count;
-
-	/* What came of it. */
-	struct stats_plan plan;
-	struct stats_samples samples;
-	struct stats_company company;
-	struct bench_controls controls;
-	struct stats_verdict verdict;
-	double cycles_per_tick;     /* median */
 	char counters_why_not[120]; /* "" when they were read */
 };
 

@@ -11,8 +11,8 @@ static void json_drops(const struct insn_run *run, uint32_t less, uint32_t more,
 {
 	jw_object(w, "dropped");
 	for (int d = STATS_DROP_SWITCH; d < STATS_NOT_TAKEN; d++) {
-		uint32_t n = stats_samples_count(&run->samples, less, (enum stats_drop)d) +
-			     stats_samples_count(&run->samples, more, (enum stats_drop)d);
+		uint32_t n = stats_samples_count(&run->s.samples, less, (enum stats_drop)d) +
+			     stats_samples_count(&run->s.samples, more, (enum stats_drop)d);
 
 		if (n)
 			jw_u64(w, stats_drop_name[d], n);
@@ -28,7 +28,7 @@ static void json_row_names(const struct insn_run *run, const struct insn_row *ro
 	jw_string(w, "detail", row->detail);
 	jw_string(w, "format", row->format);
 	jw_string(w, "live", live_name[row->live]);
-	jw_mask(w, "live_mask", run->rig.state.live[row->live]);
+	jw_mask(w, "live_mask", run->s.rig.state.live[row->live]);
 	if (row->masked)
 		jw_mask(w, "mask", row->mask);
 	else
@@ -38,7 +38,7 @@ static void json_row_names(const struct insn_run *run, const struct insn_row *ro
 static void json_row(const struct insn_run *run, const struct insn_row *row, struct jw *w)
 {
 	/* What turns this run's core cycles into time. */
-	double ns = 1e9 / (run->cycles_per_tick * run->rig.tick_hz);
+	double ns = session_ns(&run->s);
 
 	jw_object(w, NULL);
 	json_row_names(run, row, w);
@@ -99,79 +99,16 @@ static void json_effects(const struct insn_run *run, struct jw *w)
 	jw_end(w);
 }
 
-static void json_claim(const struct insn_run *run, struct jw *w)
-{
-	if (!(run->claim > 0)) {
-		jw_null(w, "claim");
-		return;
-	}
-	jw_object(w, "claim");
-	jw_f64(w, "size_percent", 100 * run->claim);
-	jw_bool(w, "resolvable", run->verdict.ruling == STATS_RESOLVED);
-	jw_f64(w, "mde_percent", 100 * run->verdict.mde);
-	jw_string(w, "reason", run->verdict.reason);
-	jw_end(w);
-}
-
-static void json_protocol(const struct insn_run *run, struct jw *w)
-{
-	jw_u64(w, "seed", run->seed);
-	jw_u64(w, "blocks_planned", run->plan.blocks);
-	jw_u64(w, "blocks_done", run->samples.taken);
-	jw_bool(w, "complete", run->samples.taken == run->plan.blocks);
-	jw_i64(w, "cpu", run->rig.cpu);
-	jw_bool(w, "realtime", run->rig.realtime);
-	jw_f64(w, "cycles_per_tick", run->cycles_per_tick);
-	jw_u64(w, "multiply_cycles", run->rig.multiply_cycles);
-	jw_f64(w, "clock_overhead_ticks", run->rig.overhead_ticks);
-	jw_u64(w, "warm_loops", RIG_WARM_LOOPS);
-	jw_f64(w, "slice_seconds", RIG_SLICE_SECONDS);
-	jw_string(w, "counters", run->counters_why_not[0] ? "not available" : "read");
-	jw_string(w, "counters_reason", run->counters_why_not[0] ? run->counters_why_not : NULL);
-}
-
-/* Ticks as they were read; a sample that was dropped is there too, and listed as such. */
-static void json_samples(const struct insn_run *run, struct jw *w)
-{
-	const struct stats_samples *s = &run->samples;
-
-	jw_object(w, "samples");
-	jw_array(w, "cycles_per_tick");
-	for (uint32_t b = 0; b < s->taken; b++)
-		jw_f64(w, NULL, s->cycles_per_tick[b]);
-	jw_end(w);
-	jw_array(w, "arms");
-	for (uint32_t a = 0; a < s->arms; a++) {
-		jw_object(w, NULL);
-		jw_string(w, "name", run->arms[a].name);
-		jw_u64(w, "loops", run->arms[a].loops);
-		jw_array(w, "ticks");
-		for (uint32_t b = 0; b < s->taken; b++)
-			jw_i64(w, NULL, llround(s->ticks[(size_t)b * s->arms + a]));
-		jw_end(w);
-		jw_array(w, "dropped_blocks");
-		for (uint32_t b = 0; b < s->taken; b++)
-			if (s->drop[(size_t)b * s->arms + a] != STATS_KEPT)
-				jw_u64(w, NULL, b);
-		jw_end(w);
-		jw_end(w);
-	}
-	jw_end(w);
-	jw_end(w);
-}
-
 void insn_json(const struct insn_run *run, struct jw *w)
 {
-	jw_object(w, NULL);
-	jw_string(w, "schema", "xstate.bench/1");
-	jw_string(w, "kind", "insn");
-	machine_json(&run->machine, run->rig.tick_hz, w);
-	json_protocol(run, w);
-	controls_json(&run->controls, w);
-	json_claim(run, w);
+	const char *why_not = run->counters_why_not;
+
+	session_json_head(&run->s, "insn", w);
+	jw_string(w, "counters", why_not[0] ? "not available" : "read");
+	jw_string(w, "counters_reason", why_not[0] ? why_not : NULL);
 	json_rows(run, w);
 	json_effects(run, w);
-	json_samples(run, w);
+	session_json_samples(&run->s, w);
 	jw_end(w);
 	jw_finish(w);
 }

@@ -10,26 +10,13 @@
 
 #include "ui/table.h"
 
-static void print_head(const struct insn_run *run, FILE *out)
-{
-	machine_print(&run->machine, run->rig.tick_hz, out);
-	fprintf(out, "CPU %d %s, core clock %.3f of the TSC, IMUL %u cycles, seed %llu\n",
-		run->rig.cpu, run->rig.realtime ? "as a real-time task (SCHED_FIFO)" : "pinned",
-		run->cycles_per_tick, run->rig.multiply_cycles, (unsigned long long)run->seed);
-	fprintf(out, "%u of %u blocks of %u slices%s\n\n", run->samples.taken, run->plan.blocks,
-		run->arm_count,
-		run->samples.taken < run->plan.blocks
-			? "; interrupted, this is what is known so far"
-			: "");
-}
-
 static void cell_drops(struct table *t, const struct insn_run *run, const struct insn_row *row)
 {
 	uint32_t n[STATS_DROPS] = {0}, all = 0;
 
 	for (int d = STATS_DROP_SWITCH; d < STATS_NOT_TAKEN; d++) {
-		n[d] = stats_samples_count(&run->samples, row->arm_less, (enum stats_drop)d) +
-		       stats_samples_count(&run->samples, row->arm_more, (enum stats_drop)d);
+		n[d] = stats_samples_count(&run->s.samples, row->arm_less, (enum stats_drop)d) +
+		       stats_samples_count(&run->s.samples, row->arm_more, (enum stats_drop)d);
 		all += n[d];
 	}
 	if (!all)
@@ -42,7 +29,7 @@ static void cell_drops(struct table *t, const struct insn_run *run, const struct
 static void print_costs(const struct insn_run *run, FILE *out)
 {
 	struct table *t = table_new();
-	double ns = 1e9 / (run->cycles_per_tick * run->rig.tick_hz);
+	double ns = session_ns(&run->s);
 	bool pmu = !run->counters_why_not[0];
 
 	table_column(t, "INSTRUCTION", TABLE_LEFT);
@@ -137,31 +124,20 @@ static void print_skipped(const struct insn_run *run, FILE *out)
 
 void insn_print(const struct insn_run *run, FILE *out)
 {
-	print_head(run, out);
+	session_print_head(&run->s, out);
 	if (!run->controls_only) {
 		print_costs(run, out);
 		print_effects(run, out);
 		print_skipped(run, out);
-		if (run->rig.state.tiles_why_not)
+		if (run->s.rig.state.tiles_why_not)
 			fprintf(out, "AMX live set: not available: %s\n",
-				run->rig.state.tiles_why_not);
+				run->s.rig.state.tiles_why_not);
 		if (run->counters_why_not[0])
 			fprintf(out, "Hardware counters: not available: %s\n",
 				run->counters_why_not);
 		fprintf(out, "\n");
 	}
-	controls_print(&run->controls, out);
-	if (run->claim > 0) {
-		bool yes = run->verdict.ruling == STATS_RESOLVED;
-
-		fprintf(out, "\n%s%s%s: %s\n", ui_on(out, yes ? UI_GOOD : UI_BAD),
-			yes ? "Resolvable" : "Refused", ui_off(out, yes ? UI_GOOD : UI_BAD),
-			run->verdict.reason);
-	} else if (run->verdict.ruling == STATS_REFUSED_NOISE ||
-		   run->verdict.ruling == STATS_REFUSED_CONTROL) {
-		fprintf(out, "\n%sDo not decide by these figures%s: %s\n", ui_on(out, UI_WARN),
-			ui_off(out, UI_WARN), run->verdict.reason);
-	}
+	session_print_verdict(&run->s, out);
 }
 
 void insn_list(const struct insn_run *run, FILE *out)

@@ -6,6 +6,7 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,6 +18,8 @@
 #include <sys/resource.h>
 
 #include <x86intrin.h>
+
+#include <xst/layout.h>
 
 #define CALIBRATION_COPIES 8  /* of eight multiplies each */
 #define CALIBRATION_LOOPS  34 /* about 2 us */
@@ -221,37 +224,63 @@ void rig_close(struct bench_rig *rig)
 }
 
 static code_fn *emit_arm(struct bench_rig *rig, const struct bench_arm *arm, uint64_t placement,
-			 uint32_t loops)
+			 uint32_t loops, struct code_setup *setup)
 {
-	struct code_setup setup;
+	state_setup(&rig->state, arm->live, arm->mask, placement, setup);
+	setup->index = arm->index;
+	setup->fill_a = arm->fill_a;
+	setup->fill_b = arm->fill_b;
+	setup->call = arm->call;
+	setup->argument = arm->argument;
+	return code_emit(&rig->code, placement, setup, &arm->body, RIG_WARM_LOOPS, loops);
+}
 
-	state_setup(&rig->state, arm->live, arm->mask, placement, &setup);
-	setup.index = arm->index;
-	setup.fill_a = arm->fill_a;
-	setup.fill_b = arm->fill_b;
-	setup.call = arm->call;
-	setup.argument = arm->argument;
-	return code_emit(&rig->code, placement, &setup, &arm->body, RIG_WARM_LOOPS, loops);
+/* One run of an arm's code; 0 when it faulted. */
+static uint64_t run_arm(const struct bench_arm *arm, code_fn *fn, const struct code_setup *setup)
+{
+	if (arm->place)
+		arm->place(arm->world, setup->a, setup->b);
+	return guarded(fn);
+}
+
+static void read_bv(const struct code_setup *setup, uint64_t bv[2])
+{
+	memcpy(&bv[0], (const uint8_t *)setup->a + XST_HEADER_OFFSET, sizeof(bv[0]));
+	memcpy(&bv[1], (const uint8_t *)setup->b + XST_HEADER_OFFSET, sizeof(bv[1]));
+}
+
+/* Did the state stay what it is to be? A hypervisor that saves and restores a guest's registers may
+ * mark components in use that were INIT, and then everything costs something else. */
+static bool is_steady(const struct bench_arm *arm, const struct code_setup *setup)
+{
+	uint64_t bv[2];
+
+	read_bv(setup, bv);
+	return !arm->steady || (bv[0] == arm->bv[0] && bv[1] == arm->bv[1]);
 }
 
 uint64_t rig_once(struct bench_rig *rig, const struct bench_arm *arm, uint64_t placement)
 {
-	code_fn *fn = emit_arm(rig, arm, placement, arm->loops);
+	struct code_setup setup;
+	code_fn *fn = emit_arm(rig, arm, placement, arm->loops, &setup);
 
-	return fn ? guarded(fn) : 0;
+	return fn ? run_arm(arm, fn, &setup) : 0;
 }
 
 bool rig_pilot(struct bench_rig *rig, struct bench_arm *arm, const char **why)
 {
-	double per_loop = INFINITY;
+	double per_loop = INFINITY, seconds = arm->seconds > 0 ? arm->seconds : RIG_SLICE_SECONDS;
+	int least = INT_MAX;
 
 	if (!rig->state.image[arm->live]) {
 		*why = "this CPU has no such state";
 		return false;
 	}
 	for (int i = 0; i < 5; i++) {
-		code_fn *fn = emit_arm(rig, arm, 64, 50);
-		uint64_t ticks = fn ? guarded(fn) : 0;
+		struct code_setup setup;
+		code_fn *fn = emit_arm(rig, arm, 64, 50, &setup);
+		uint64_t ticks = fn ? run_arm(arm, fn, &setup) : 0, bv[2];
+		int bits;
 
 		if (!ticks) {
 			*why = !fn                      ? "the loop is too long"
@@ -260,29 +289,42 @@ bool rig_pilot(struct bench_rig *rig, struct bench_arm *arm, const char **why)
 							: "faults (SIGSEGV)";
 			return false;
 		}
+		/* The fewest components in use are those that really are. */
+		read_bv(&setup, bv);
+		bits = __builtin_popcountll(bv[0]) + __builtin_popcountll(bv[1]);
+		if (bits < least) {
+			least = bits;
+			memcpy(arm->bv, bv, sizeof(bv));
+		}
 		per_loop = fmin(per_loop, (double)ticks / 50);
 	}
-	arm->loops = (uint32_t)fmin(1e6, fmax(20, RIG_SLICE_SECONDS * rig->tick_hz / per_loop));
+	arm->loops = (uint32_t)fmin(1e6, fmax(20, seconds * rig->tick_hz / per_loop));
 	return true;
 }
 
 void rig_measure(void *world, uint32_t arm, uint64_t placement, struct stats_slice *out)
 {
 	struct bench_rig *rig = world;
-	code_fn *fn = emit_arm(rig, &rig->arms[arm], placement, rig->arms[arm].loops);
+	const struct bench_arm *a = &rig->arms[arm];
+	struct code_setup setup;
+	code_fn *fn = emit_arm(rig, a, placement, a->loops, &setup);
 	struct rusage before = {.ru_nivcsw = 0}, after = {.ru_nivcsw = 0};
-	uint64_t ticks;
+	uint64_t ticks = 0;
 
 	if (!fn) {
 		out->failed = true;
 		return;
 	}
-	getrusage(RUSAGE_THREAD, &before);
 	out->calibration_cycles = rig->calibration_cycles;
-	out->calibration_ticks[0] = rig_calibrate(rig);
-	ticks = guarded(fn);
-	out->calibration_ticks[1] = rig_calibrate(rig);
-	getrusage(RUSAGE_THREAD, &after);
+	out->moved = true;
+	for (int i = 0; i < RIG_STEADY_TRIES && out->moved; i++) {
+		getrusage(RUSAGE_THREAD, &before);
+		out->calibration_ticks[0] = rig_calibrate(rig);
+		ticks = run_arm(a, fn, &setup);
+		out->calibration_ticks[1] = rig_calibrate(rig);
+		getrusage(RUSAGE_THREAD, &after);
+		out->moved = !is_steady(a, &setup);
+	}
 	out->ticks = (double)ticks - rig->overhead_ticks;
 	out->switched = after.ru_nivcsw != before.ru_nivcsw;
 	out->failed = ticks == 0;

@@ -23,10 +23,18 @@ struct bench_arm {
 	struct code_body body;
 	void (*call)(void *argument); /* for SNIP_call */
 	void *argument;
+	/* Told where the areas will be, before each slice; may be NULL. */
+	void (*place)(void *world, void *a, void *b);
+	void *world;
+	/* A slice counts only while the areas' XSTATE_BV stays what it was in the pilot. */
+	bool steady;
+	double seconds;   /* what a slice should take; 0: RIG_SLICE_SECONDS */
+	uint64_t bv[2];   /* set by rig_pilot() */
 	uint32_t loops; /* set by rig_pilot() */
 };
 
 #define RIG_WARM_LOOPS    20     /* unmeasured turns at the start of a slice */
+#define RIG_STEADY_TRIES  8      /* for a slice whose state did not stay what it should be */
 #define RIG_SLICE_SECONDS 0.0004 /* what a slice should take */
 
 struct bench_rig {

@@ -32,6 +32,7 @@ static void judge_block(struct stats_samples *out, uint32_t block, const struct 
 			off = fmax(off, fabs(slice[a].calibration_ticks[i] / spread.median - 1));
 		out->ticks[at] = slice[a].failed ? 0 : slice[a].ticks;
 		out->drop[at] = slice[a].failed                         ? STATS_DROP_FAILED
+				: slice[a].moved                        ? STATS_DROP_STATE
 				: slice[a].switched                     ? STATS_DROP_SWITCH
 				: !(off <= STATS_CALIBRATION_TOLERANCE) ? STATS_DROP_CALIBRATION
 									: STATS_KEPT;

@@ -20,6 +20,7 @@ struct stats_slice {
 	double calibration_ticks[2]; /* just before and just after */
 	double calibration_cycles;   /* what one calibration is known to take */
 	bool switched;               /* an involuntary context switch happened */
+	bool moved;                  /* the state under test became another one */
 	bool failed;                 /* nothing was measured */
 };
 

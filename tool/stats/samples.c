@@ -10,7 +10,8 @@
 #include <string.h>
 
 const char *const stats_drop_name[STATS_DROPS] = {
-	"kept", "involuntary switch", "calibration off by more than 2 %", "failed", "not taken",
+	"kept", "involuntary switch", "calibration off by more than 2 %", "state changed", "failed",
+	"not taken",
 };
 
 bool stats_samples_init(struct stats_samples *s, uint32_t blocks, uint32_t arms)

@@ -18,6 +18,7 @@ enum stats_drop {
 	STATS_KEPT,
 	STATS_DROP_SWITCH,      /* the kernel ran something else during it */
 	STATS_DROP_CALIBRATION, /* the clock ran > 2 % off this block's own */
+	STATS_DROP_STATE,       /* the state under test became another one */
 	STATS_DROP_FAILED,      /* the code under test faulted or could not run */
 	STATS_NOT_TAKEN,        /* the run ended before it */
 	STATS_DROPS
