@@ -141,14 +141,14 @@ static int run_each(const struct command *c)
 	struct table *t = rows ? cpu_rows_begin() : NULL;
 	struct progress bar;
 	int status = UI_OK;
-	unsigned i;
+	unsigned i, shown = 0;
 
 	progress_begin(&bar, "reading", c->spec_count);
 	for (i = 0; i < c->spec_count; i++) {
 		struct cpu_source src;
 		int one = read_one(c->specs[i], &src);
 
-		if (!one && rows)
+		if (!one && rows && ++shown)
 			cpu_rows_add(t, &src);
 		else if (!one)
 			one = run_one(c, &src);
@@ -161,10 +161,9 @@ static int run_each(const struct command *c)
 			printf("\n");
 	}
 	progress_end(&bar);
-	if (rows) {
+	if (shown)
 		table_print(t, stdout);
-		table_free(t);
-	}
+	table_free(t);
 	return status;
 }
 
