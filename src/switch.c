@@ -157,21 +157,23 @@ static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
  * The ways of the policies that kernels use: the same steps, each with its policy known, and for the
  * forms of today the instruction too, so that nothing needs a call. @way is XST_B_WAY(). Eager from
  * one live user task to another leaves the bits as they are; a live task runs, so there is a @prev.
+ * What some machines need beside (B_MACHINE) goes through code of its own.
  */
-ALWAYS_INLINE void switch_eager(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
-				bits_t way, enum xst_insn insn)
+#define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
+#define B_MACHINE   (XST_B_PKRU | XST_B_FIP)
+
+ALWAYS_INLINE void switch_eager(SWITCH_ARGS, bits_t live, bits_t machine, enum xst_insn insn,
+				void other(SWITCH_ARGS))
 {
-	const bits_t live = way | XST_B_LIVE | XST_B_READY | XST_B_INSN(insn);
-	const bits_t other = XST_B_PKRU | XST_B_FIP;
 	const bits_t b = cpu->bits;
 
-	if ((b & ~other) != live || !next || !is_plain(next)) {
-		switch_rare(cpu, prev, next);
+	if ((b & ~machine) != live || !next || !is_plain(next)) {
+		other(cpu, prev, next);
 		return;
 	}
 	if (!prev)
 		__builtin_unreachable();
-	switch_steps(cpu, prev, next, live | (b & other), (struct how){true, true, 0, insn});
+	switch_steps(cpu, prev, next, live | (b & machine), (struct how){true, true, 0, insn});
 }
 
 ALWAYS_INLINE void switch_plain(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
@@ -201,44 +203,50 @@ ALWAYS_INLINE void return_plain(struct xst_cpu *cpu, struct xst_ctx *cur, struct
 		finish_validate(cpu, cur, b & ~XST_B_TS, how);
 }
 
-#define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
-
 /* The same where results known to be INIT are elided: the registers are asked once, as they go out.
- * The bits of a live task, and of one whose predecessor left INIT, are worth code of their own. */
+ * The bits of a live task, and of one whose predecessor left INIT, are worth code of their own,
+ * where there is nothing of B_MACHINE. */
 #define SKIP(insn)       ((struct how){true, false, SKIP_POLICY, insn})
 #define SKIP_BITS(form, insn) (XST_B_WAY_SKIP(form) | SKIP_POLICY | XST_B_INSN(insn))
 
 ALWAYS_INLINE void switch_skip(SWITCH_ARGS, bits_t way, enum xst_insn insn,
 			       void other(SWITCH_ARGS))
 {
-	const bits_t live = way | XST_B_LIVE | XST_B_READY, apart = XST_B_PKRU | XST_B_FIP;
-	const bits_t b = cpu->bits;
+	const bits_t live = way | XST_B_LIVE | XST_B_READY;
 
-	if ((b & ~apart) != live || !next) {
+	if (cpu->bits != live || !next) {
 		other(cpu, prev, next);
 		return;
 	}
 	if (!prev)
 		__builtin_unreachable();
-	switch_steps(cpu, prev, next, live | (b & apart), SKIP(insn));
+	switch_steps(cpu, prev, next, live, SKIP(insn));
 }
 
 ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t way,
 			       enum xst_insn insn, void other(struct xst_cpu *, struct xst_ctx *))
 {
-	const bits_t init = way | XST_B_INIT, apart = XST_B_PKRU | XST_B_FIP;
-	const bits_t b = cpu->bits;
+	const bits_t init = way | XST_B_INIT;
 
-	if ((b & ~apart) != init || !is_plain(cur))
+	if (cpu->bits != init || !is_plain(cur))
 		other(cpu, cur);
 	else
-		finish_validate(cpu, cur, init | (b & apart), SKIP(insn));
+		finish_validate(cpu, cur, init, SKIP(insn));
 }
 
+#define EAGER_BITS(form, insn)                                                                     \
+	(XST_B_WAY(WAY_EAGER, form) | XST_B_LIVE | XST_B_READY | XST_B_INSN(insn))
+
 #define XST_WAYS(name, form, insn)                                                                 \
+	static XST_NOINLINE void switch_eager_more_##name(SWITCH_ARGS)                             \
+	{                                                                                          \
+		switch_eager(cpu, prev, next, EAGER_BITS(form, insn), B_MACHINE, insn,             \
+			     switch_rare);                                                         \
+	}                                                                                          \
 	static XST_NOINLINE void switch_eager_##name(SWITCH_ARGS)                                  \
 	{                                                                                          \
-		switch_eager(cpu, prev, next, XST_B_WAY(WAY_EAGER, form), insn);                   \
+		switch_eager(cpu, prev, next, EAGER_BITS(form, insn), 0, insn,                     \
+			     switch_eager_more_##name);                                            \
 	}                                                                                          \
 	static XST_NOINLINE void switch_keep_##name(SWITCH_ARGS)                                   \
 	{                                                                                          \
