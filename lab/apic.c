@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The local APIC: the periodic timer, waking another CPU, starting the others.
+ * The local APIC: the periodic timer, waking another CPU, starting the others. CPUs
+ * without one have the PIT behind the PIC.
  *
  * There is no BIOS, so nothing has been set up: both PICs are masked here, and
  * the CPUs are found by broadcasting INIT and SIPI and seeing who answers.
@@ -32,8 +33,20 @@
 
 #define AP_TRAMPOLINE 0x8000u
 
+#define PIC_MASTER      0x20
 #define PIC_MASTER_DATA 0x21
+#define PIC_SLAVE       0xa0
 #define PIC_SLAVE_DATA  0xa1
+#define PIC_EOI         0x20
+#define PIC_CASCADE     2
+#define PIT_CHANNEL_0   0x40
+#define PIT_COMMAND     0x43
+#define PIT_PERIODIC    0x34
+#define PORT_X87_BUSY   0xf0
+
+#define LINT_EXTERNAL 0x700u
+/* An emulator's instructions, which stand in for LAPIC counts, to one PIT count. */
+#define PIT_SLOWER 64u
 #define PORT_DELAY      0x80
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
@@ -48,10 +61,80 @@ static void apic_write(uint32_t reg, uint32_t value)
 	*(volatile uint32_t *)(uintptr_t)(APIC_BASE + reg) = value;
 }
 
+static bool present;
+static uint8_t pic_mask_master = 0xff, pic_mask_slave = 0xff;
+
+/* Vectors from VECTOR_IRQ0 on. Ref: Intel 8259A data sheet, initialization command words. */
+static void pic_init(void)
+{
+	arch_outb(PIC_MASTER, 0x11);
+	arch_outb(PIC_SLAVE, 0x11);
+	arch_outb(PIC_MASTER_DATA, VECTOR_IRQ0);
+	arch_outb(PIC_SLAVE_DATA, VECTOR_IRQ0 + 8);
+	arch_outb(PIC_MASTER_DATA, 1 << PIC_CASCADE);
+	arch_outb(PIC_SLAVE_DATA, PIC_CASCADE);
+	arch_outb(PIC_MASTER_DATA, 1);
+	arch_outb(PIC_SLAVE_DATA, 1);
+	arch_outb(PIC_MASTER_DATA, pic_mask_master);
+	arch_outb(PIC_SLAVE_DATA, pic_mask_slave);
+}
+
+static void pic_unmask(unsigned irq)
+{
+	if (irq < 8) {
+		pic_mask_master = (uint8_t)(pic_mask_master & ~(1u << irq));
+		arch_outb(PIC_MASTER_DATA, pic_mask_master);
+	} else {
+		pic_mask_slave = (uint8_t)(pic_mask_slave & ~(1u << (irq - 8)));
+		arch_outb(PIC_SLAVE_DATA, pic_mask_slave);
+		pic_unmask(PIC_CASCADE);
+	}
+}
+
+bool apic_present(void)
+{
+	return present;
+}
+
+void apic_x87_irq(void)
+{
+	if (apic_present())
+		apic_write(APIC_LVT_LINT0, LINT_EXTERNAL);
+	pic_unmask(VECTOR_IRQ13 - VECTOR_IRQ0);
+}
+
+void apic_x87_irq_end(void)
+{
+	arch_outb(PORT_X87_BUSY, 0);
+	arch_outb(PIC_SLAVE, PIC_EOI);
+	arch_outb(PIC_MASTER, PIC_EOI);
+}
+
+void apic_pit_irq_end(void)
+{
+	arch_outb(PIC_MASTER, PIC_EOI);
+}
+
+static void pit_start(uint32_t count)
+{
+	count /= PIT_SLOWER;
+	if (count > 0xffff)
+		count = 0xffff;
+	arch_outb(PIT_COMMAND, PIT_PERIODIC);
+	arch_outb(PIT_CHANNEL_0, (uint8_t)count);
+	arch_outb(PIT_CHANNEL_0, (uint8_t)(count >> 8));
+	pic_unmask(0);
+}
+
 void apic_init(void)
 {
-	arch_outb(PIC_MASTER_DATA, 0xff);
-	arch_outb(PIC_SLAVE_DATA, 0xff);
+	uint32_t r[4];
+
+	arch_cpuid(1, 0, r);
+	present = r[3] & (1u << 9);
+	pic_init();
+	if (!present)
+		return;
 	apic_write(APIC_SPURIOUS, APIC_ENABLE | VECTOR_SPURIOUS);
 	apic_write(APIC_LVT_LINT0, LVT_MASKED);
 	apic_write(APIC_LVT_TIMER, LVT_MASKED);
@@ -59,11 +142,15 @@ void apic_init(void)
 
 uint32_t apic_own_id(void)
 {
-	return apic_read(APIC_ID) >> 24;
+	return apic_present() ? apic_read(APIC_ID) >> 24 : 0;
 }
 
 void apic_timer_start(uint32_t count)
 {
+	if (!apic_present()) {
+		pit_start(count);
+		return;
+	}
 	apic_write(APIC_TIMER_DIVIDE, DIVIDE_BY_1);
 	apic_write(APIC_LVT_TIMER, LVT_PERIODIC | VECTOR_TIMER);
 	apic_write(APIC_TIMER_COUNT, count);
@@ -76,12 +163,16 @@ void apic_end_of_interrupt(void)
 
 static void apic_send(uint32_t high, uint32_t low)
 {
+	/* Without one there is one CPU only, which its timer wakes. */
+	if (!apic_present())
+		return;
 	while (apic_read(APIC_ICR_LOW) & ICR_PENDING)
 		arch_pause();
 	apic_write(APIC_ICR_HIGH, high);
 	apic_write(APIC_ICR_LOW, low);
 }
 
+#ifdef __x86_64__
 /* An access to the delay port takes about a microsecond on real machines. */
 static void delay(uint32_t microseconds)
 {
@@ -102,6 +193,7 @@ void apic_start_others(void)
 		delay(200);
 	}
 }
+#endif
 
 void apic_send_vector(uint32_t apic_id, uint32_t vector)
 {

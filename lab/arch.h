@@ -2,20 +2,29 @@
 /*
  * What the rest of the lab needs to know about the architecture: the trap
  * frame and the handful of instructions that are not extended state. With
- * boot.S, entry.S, cpu.c and mm.c this is all that is specific to 64-bit mode.
+ * boot*.S, entry*.S, tables*.c and mm*.c this is all that differs between the 64-bit
+ * lab and the 32-bit one, which serves CPUs without long mode.
  */
 #ifndef LAB_ARCH_H
 #define LAB_ARCH_H
 
 #include <stdint.h>
 #include <stdbool.h>
+#include <xst/insn.h>
 
-/* Order of push_registers in entry.S, then what the CPU pushes. */
+/* Order of the pushes in entry*.S, then what the CPU pushes. */
 struct frame {
+#ifdef __x86_64__
 	uintptr_t r15, r14, r13, r12, r11, r10, r9, r8;
 	uintptr_t di, si, bp, bx, dx, cx, ax;
+#define FRAME_ARGUMENT di /* where a function expects its first argument */
+#else
+	uintptr_t di, si, bp, unused, bx, dx, cx, ax;
+#define FRAME_ARGUMENT ax
+#endif
 	uintptr_t vector, error;
-	uintptr_t ip, cs, flags, sp, ss;
+	uintptr_t ip, cs, flags;
+	uintptr_t sp, ss; /* 32-bit: only when the trap came from user mode */
 };
 
 #define SEL_KERNEL_CODE 0x08
@@ -23,6 +32,28 @@ struct frame {
 #define SEL_USER_DATA   0x1b
 #define SEL_USER_CODE   0x23
 #define SEL_TSS         0x28
+#define SEL_CPU         0x33 /* 32-bit: %gs */
+
+/* What arch_switch_stack() pops beside the first register and the return address. */
+#ifdef __x86_64__
+#define SWITCH_WORDS 5u
+
+struct tss {
+	uint32_t reserved0;
+	uint64_t rsp[3];
+	uint64_t reserved1;
+	uint64_t ist[7];
+	uint64_t reserved2;
+	uint16_t reserved3, io_map;
+} __attribute__((packed));
+#else
+#define SWITCH_WORDS 3u
+
+struct tss {
+	uint32_t previous, esp0, ss0, unused[22];
+	uint16_t trap, io_map;
+} __attribute__((packed));
+#endif
 
 #define FLAGS_IF       (1u << 9)
 #define FLAGS_RESERVED (1u << 1)
@@ -32,6 +63,8 @@ struct frame {
 #define VECTOR_NM      7
 #define VECTOR_DF      8
 #define VECTOR_MF      16
+#define VECTOR_IRQ0    0x20 /* PIC: the PIT */
+#define VECTOR_IRQ13   0x2d /* PIC: FERR# of the x87 unit while CR0.NE is clear */
 #define VECTOR_TIMER   0x40
 #define VECTOR_WAKEUP  0x41
 #define VECTOR_FETCH   0x42
@@ -71,6 +104,13 @@ static inline void arch_wrmsr(uint32_t msr, uint64_t value)
 			 : "memory");
 }
 
+#ifdef __x86_64__
+#define ARCH_HAS_TSC true
+#else
+extern bool arch_has_tsc;
+#define ARCH_HAS_TSC arch_has_tsc
+#endif
+
 /*
  * Bochs updates its time stamp counter between traces of instructions, so a
  * read in the middle of one is stale; a jump ends the trace.
@@ -79,12 +119,18 @@ static inline uint64_t arch_rdtsc(void)
 {
 	uint32_t low, high;
 
+	if (!ARCH_HAS_TSC)
+		return 0;
 	__asm__ volatile("jmp 1f\n1:\trdtsc" : "=a"(low), "=d"(high) : : "memory");
 	return ((uint64_t)high << 32) | low;
 }
 
 static inline void arch_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
+	if (!xst_has_cpuid()) {
+		out[0] = out[1] = out[2] = out[3] = 0;
+		return;
+	}
 	__asm__ volatile("cpuid"
 			 : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
 			 : "a"(leaf), "c"(subleaf));
@@ -144,17 +190,27 @@ _Noreturn static inline void arch_halt(void)
 
 /* ---- entry.S ---- */
 void arch_switch_stack(uintptr_t *save_sp, uintptr_t next_sp);
-uint64_t arch_spin(uint64_t rounds);
+void arch_spin(uintptr_t rounds);
 void arch_nothing(const void *a);
 void arch_nothing_of_three(const void *a, const void *b, const void *c);
 extern const uint8_t trap_stubs[];
 extern const uint8_t task_first_user[], task_first_kernel[];
 
-/* ---- mm.c ---- */
+/* ---- tables*.c: GDT, TSS, IDT ---- */
+struct cpu;
+void tables_init(struct cpu *cpu);
+void tables_set_kernel_stack(struct cpu *cpu, uintptr_t top);
+
+/* ---- mm*.c ---- */
 void mm_protect(void);
 
 /* ---- apic.c ---- */
 void apic_init(void);
+bool apic_present(void);
+/* Let x87 exceptions come as IRQ 13, as with CR0.NE clear. */
+void apic_x87_irq(void);
+void apic_x87_irq_end(void);
+void apic_pit_irq_end(void);
 void apic_timer_start(uint32_t count);
 void apic_end_of_interrupt(void);
 void apic_start_others(void);

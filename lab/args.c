@@ -11,11 +11,11 @@
 
 #define COMMAND_BYTES 1008
 
-/* volatile: the compiler must not believe that the text is empty. */
-static volatile struct {
+/* In boot.S: one for the whole image, whichever kernel runs. */
+extern const volatile struct {
 	char magic[16];
 	char text[COMMAND_BYTES];
-} command_line __attribute__((section(".args"), used)) = {.magic = "XSTLAB-ARGS-v1"};
+} command_line;
 
 struct args args = {
 	.experiment = "yield",
@@ -95,6 +95,10 @@ static void set(const char *key, const char *value)
 		args.watchdog = (uint32_t)number(key, value, UINT32_MAX);
 	else if (text_equal(key, "use"))
 		args.use = (uint32_t)number(key, value, 1000000);
+	else if (text_equal(key, "ferr"))
+		args.ferr = number(key, value, 1);
+	else if (text_equal(key, "mode")) /* boot.S looked at it: which of the two kernels runs */
+		(void)number(key, value, 64);
 	else if (text_equal(key, "tasks"))
 		args.tasks = (uint32_t)number(key, value, MAX_TASKS - 1);
 	else if (text_equal(key, "seed"))

@@ -23,6 +23,10 @@
 #define CR4_PAE		(1 << 5)
 #define MSR_EFER	0xc0000080
 #define EFER_LME	(1 << 8)
+#define FLAGS_ID	(1 << 21)
+
+#define KERNEL32	0x140000	/* lab.ld */
+#define ARGS_BYTES	1008
 
 #define MULTIBOOT_MAGIC	0x1badb002
 #define MULTIBOOT_FLAGS	(1 << 16)	/* the address fields below are valid */
@@ -61,15 +65,42 @@ boot32:
 	xor	%eax, %eax
 	rep stosl
 
-	/* Long mode at all? A CPU without it gets a readable end. */
+	/*
+	 * The 32-bit kernel serves CPUs without CPUID or without long mode, and whoever
+	 * asks for it: mode=32.
+	 */
+	pushfl
+	pop	%eax
+	mov	%eax, %edx
+	xor	$FLAGS_ID, %eax
+	push	%eax
+	popfl
+	pushfl
+	pop	%eax
+	xor	%edx, %eax
+	test	$FLAGS_ID, %eax
+	jz	KERNEL32
 	mov	$0x80000000, %eax
 	cpuid
 	cmp	$0x80000001, %eax
-	jb	no_long_mode
+	jb	KERNEL32
 	mov	$0x80000001, %eax
 	cpuid
 	bt	$29, %edx
-	jnc	no_long_mode
+	jnc	KERNEL32
+	mov	$command_text, %esi
+5:	mov	(%esi), %al
+	test	%al, %al
+	jz	6f
+	inc	%esi
+	cmpl	$0x65646f6d, -1(%esi)		/* "mode" */
+	jne	5b
+	cmpl	$0x0032333d, 3(%esi)		/* "=32" and the end, */
+	je	KERNEL32
+	cmpl	$0x2032333d, 3(%esi)		/* or a blank */
+	je	KERNEL32
+	jmp	5b
+6:
 
 	/*
 	 * First page tables: 1 GiB identity with 2 MiB supervisor pages, and the
@@ -138,31 +169,6 @@ ap64:
 	call	lab_ap_main
 	jmp	4b
 
-	.code32
-no_long_mode:
-	mov	$no_long_mode_text, %esi
-5:	lodsb
-	test	%al, %al
-	jz	6f
-	out	%al, $0xe9
-	jmp	5b
-6:	mov	$3, %al
-	out	%al, $0xf4
-	mov	$shutdown_text, %esi
-	mov	$0x8900, %edx
-7:	lodsb
-	test	%al, %al
-	jz	8f
-	out	%al, %dx
-	jmp	7b
-8:	hlt
-	jmp	8b
-no_long_mode_text:
-	.ascii	"{\"lab\":\"panic\",\"reason\":\"this CPU has no 64-bit mode\"}\n"
-	.asciz	"EXIT FAIL\n"
-shutdown_text:
-	.asciz	"Shutdown"
-
 	.align	8
 boot_gdt:
 	.quad	0
@@ -216,6 +222,15 @@ ap_stacks:
 ap_next_index:
 	.long	0
 	.align	8
+
+/* ---- the command line, which the runner writes behind the magic ---- */
+	.section .args, "a"
+	.globl	command_line
+command_line:
+	.asciz	"XSTLAB-ARGS-v1"
+	.byte	0
+command_text:
+	.skip	ARGS_BYTES
 
 /* ---- the last 256 bytes of the file, at 4 GiB - 256 when it is a ROM ---- */
 #define ROM_STUB	0xffffff00

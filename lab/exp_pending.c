@@ -12,7 +12,7 @@
 
 #define OWNERS 3u
 
-static uint64_t left, came;
+static uint64_t left, came, arrivals;
 
 static bool pending_phase(unsigned number)
 {
@@ -46,6 +46,7 @@ static const char *pending_verdict(void)
 	for (unsigned i = 0; i < MAX_TASKS; i++) {
 		left += user_blocks[i].faults_left;
 		came += user_blocks[i].faults_came;
+		arrivals += user_blocks[i].fault_arrivals;
 	}
 	if (!left)
 		return "no exception was left pending";
@@ -56,6 +57,7 @@ static void pending_report(void)
 {
 	report_field("faults_left", left);
 	report_field("faults_came", came);
+	report_field("fault_arrivals", arrivals);
 }
 
 const struct experiment exp_pending = {

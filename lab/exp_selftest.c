@@ -16,7 +16,7 @@ static bool triple_phase(unsigned number)
 {
 	struct {
 		uint16_t limit;
-		uint64_t base;
+		uintptr_t base;
 	} __attribute__((packed)) none = {0, 0};
 
 	(void)number;

@@ -14,8 +14,10 @@ static const struct experiment *const list[] = {
 	&exp_live,
 	&exp_migrate,
 	&exp_pending,
+#ifdef __x86_64__
 	&exp_errata,
 	&exp_images,
+#endif
 	&exp_selftest_panic,
 	&exp_selftest_triple,
 	&exp_selftest_hang,

@@ -52,6 +52,7 @@ struct args {
 	uint32_t tick;     /* timer period: LAPIC counts */
 	uint32_t watchdog; /* millions of TSC ticks without progress before it is a hang */
 	uint32_t use;      /* `preload`: slots in a row that use the registers */
+	bool ferr;         /* `pending`: CR0.NE clear, x87 exceptions come as IRQ 13 */
 	uint32_t tasks;    /* `slots`: how many take turns */
 	uint64_t seed;
 	uint64_t loops; /* 0 = the experiment's own default */
@@ -90,15 +91,6 @@ struct run_queue {
 	struct task *head, *tail;
 };
 
-struct tss {
-	uint32_t reserved0;
-	uint64_t rsp[3];
-	uint64_t reserved1;
-	uint64_t ist[7];
-	uint64_t reserved2;
-	uint16_t reserved3, io_map;
-} __attribute__((packed));
-
 struct cpu {
 	struct cpu *self; /* first: %gs:0 */
 	uint32_t id, apic_id;
@@ -127,7 +119,6 @@ static inline struct cpu *this_cpu(void)
 }
 
 void cpu_init(uint32_t id);
-void cpu_set_kernel_stack(struct cpu *cpu, uintptr_t top);
 void trap_entry(struct frame *frame);
 void trap_exit(struct frame *frame);
 
@@ -139,6 +130,7 @@ bool console_is_debug_port(void);
 
 /* ---- main.c ---- */
 extern struct xst_system lab_system;
+extern uint32_t lab_mxcsr_mask;
 void lab_main(void);
 _Noreturn void lab_ap_main(uint32_t id);
 void lab_tick(struct cpu *cpu);

@@ -3,8 +3,10 @@
  * The lab kernel's main line.
  *
  *   boot.S            reset vector, multiboot, long mode, application processors
- *   entry.S cpu.c     traps in and out; GDT, TSS, IDT; what an exception means
- *   mm.c apic.c       page tables; timer, wake-ups, starting CPUs
+ *   boot32.S lab32.ld the 32-bit kernel in the same image, of the same files
+ *   entry*.S cpu.c    traps in and out; what an exception means
+ *   tables*.c mm*.c   GDT, TSS, IDT; page tables
+ *   apic.c            timer, wake-ups, starting CPUs
  *   console.c         text, and the end of the emulator
  *   args.c            the command line in the image
  *   task.c            tasks, run queues, idle
@@ -26,6 +28,7 @@
 #define AP_WAIT_ROUNDS 20000000u
 
 struct xst_system lab_system;
+uint32_t lab_mxcsr_mask; /* what this CPU accepts; CPUID does not say it */
 uint64_t lab_total;
 
 static uint32_t cpus_online = 1, cpus_go;
@@ -96,6 +99,9 @@ static void start_other_cpus(void)
 {
 	if (args.cpus == 1)
 		return;
+#ifndef __x86_64__
+	report_skipped("the 32-bit lab has one CPU");
+#else
 	apic_start_others();
 	for (unsigned i = 0; i < AP_WAIT_ROUNDS; i++) {
 		if (__atomic_load_n(&cpus_online, __ATOMIC_ACQUIRE) >= args.cpus)
@@ -103,6 +109,20 @@ static void start_other_cpus(void)
 		arch_pause();
 	}
 	report_skipped("the machine has fewer CPUs than asked for");
+#endif
+}
+
+/* Ref: SDM vol. 1, "Guidelines for Writing to the MXCSR Register" */
+static void read_mxcsr_mask(void)
+{
+	static uint8_t image[512] __attribute__((aligned(16)));
+
+	if (!lab_system.caps.sse || !lab_system.caps.fxsr)
+		return;
+	xst_fxsave(image);
+	__builtin_memcpy(&lab_mxcsr_mask, image + 28, sizeof(lab_mxcsr_mask));
+	if (!lab_mxcsr_mask)
+		lab_mxcsr_mask = 0xffbf; /* no denormals-are-zeros */
 }
 
 static _Noreturn void run(struct cpu *cpu)
@@ -128,9 +148,14 @@ void lab_main(void)
 	err = xst_system_init(&lab_system, XST_WANT_ALL_USER);
 	if (err)
 		panic("xst_system_init: %s", xst_strerror(err));
+	read_mxcsr_mask();
 	start_other_cpus();
 	engine_calibrate();
 	engine_cpu_start(cpu, policies[0]);
+	if (args.ferr) {
+		xst_write_cr0(xst_read_cr0() & ~XST_CR0_NE);
+		apic_x87_irq();
+	}
 	report_boot();
 	set_intervals();
 	experiment_start();

@@ -8,7 +8,7 @@
 #define PRINT_CORRUPTIONS 8u
 #define STOP_CORRUPTIONS  256u /* the verdict is clear; do not spend minutes on it */
 
-static uint64_t corruptions;
+static uint32_t corruptions;
 
 /* The counters by the library's own field names. A new one breaks the assertion below. */
 #define COUNTER(name)                                                                              \
@@ -118,6 +118,7 @@ void report_boot(void)
 	add_hex("mask", lab_system.mask);
 	add_text("insn", xst_insn_name(lab_system.insn));
 	add_hex("avoided", lab_system.avoided);
+	add_number("bits", 8 * sizeof(uintptr_t));
 	add_number("area_bytes", lab_system.ctx_bytes);
 	add_bool("pkru", lab_system.pkru);
 	finish();
@@ -134,15 +135,15 @@ uint64_t report_corruption_count(void)
 	return __atomic_load_n(&corruptions, __ATOMIC_SEQ_CST);
 }
 
-void report_corruptions(uint64_t more)
+void report_corruptions(uint32_t more)
 {
 	if (__atomic_add_fetch(&corruptions, more, __ATOMIC_SEQ_CST) >= STOP_CORRUPTIONS)
 		report_result("registers were corrupted; stopped early");
 }
 
-uint64_t report_corruption(const struct cpu *cpu, const struct mismatch *m)
+uintptr_t report_corruption(const struct cpu *cpu, const struct mismatch *m)
 {
-	uint64_t number = __atomic_fetch_add(&corruptions, 1, __ATOMIC_SEQ_CST);
+	uint32_t number = __atomic_fetch_add(&corruptions, 1, __ATOMIC_SEQ_CST);
 
 	if (number >= PRINT_CORRUPTIONS)
 		return 1;

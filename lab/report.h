@@ -26,8 +26,8 @@ void report_boot(void);
 void report_progress(void);
 
 /* User mode found a wrong register. Returns 1 once enough of them have been printed. */
-uint64_t report_corruption(const struct cpu *cpu, const struct mismatch *m);
-void report_corruptions(uint64_t more);
+uintptr_t report_corruption(const struct cpu *cpu, const struct mismatch *m);
+void report_corruptions(uint32_t more);
 uint64_t report_corruption_count(void);
 
 /* The last line but one, and the end. @reason: NULL or why it failed. */

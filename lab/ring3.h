@@ -35,6 +35,7 @@ enum syscall {
 #define FEATURE_PKRU     8u
 #define FEATURE_SSE      16u
 #define FEATURE_FXSR     32u
+#define FEATURE_FERR     128u /* x87 exceptions come as IRQ 13 */
 #define FEATURE_MF_ANY   64u /* a pending x87 exception comes at any waiting instruction */
 
 /* What a task has live, in one word; the rest it sets to INIT. MXCSR is a thing of its own here. */
@@ -112,7 +113,7 @@ struct user_block {
 	uint64_t checks, slots, uses, init_checks, fork_checks, migrations, used_up_to;
 	/* `pending`: is an exception pending, how many were left so, how many came. */
 	bool fault_pending;
-	uint64_t faults_left, faults_came;
+	uint64_t faults_left, faults_came, fault_arrivals;
 	bool quiet;
 	struct user_regs regs __attribute__((aligned(64)));
 	struct mismatch mismatch;

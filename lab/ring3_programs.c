@@ -162,7 +162,7 @@ void user_pending(struct user_block *u)
 	static const uint16_t unmasked = 0x37b; /* zero divide */
 
 	for (uint64_t i = 0; i < u->loops; i++) {
-		uint64_t r = next_random(u);
+		uint64_t r = next_random(u), arrivals = u->fault_arrivals;
 		uint32_t came;
 
 		u->fault_pending = true;
@@ -174,8 +174,12 @@ void user_pending(struct user_block *u)
 		else
 			user_syscall(SYS_YIELD, 0);
 		came = u->features & FEATURE_MF_ANY ? user_x87_next() : user_x87_wait();
+		if (u->features & FEATURE_FERR)
+			came = u->fault_arrivals != arrivals;
+		u->faults_came += came;
 		user_check_fault(u, came, unmasked);
 		user_x87_clear();
+		u->fault_pending = false;
 	}
 	leave(u);
 }

@@ -222,21 +222,16 @@ user_x87_fault:
 
 /*
  * Both return 1 when the pending exception came and 0 when it did not: the kernel
- * sends #MF (or IRQ 13) on to user_x87_resume. The exception stays in FSW.
+ * sends #MF on to user_x87_resume. The exception stays in FSW.
  */
 	.globl	user_x87_wait, user_x87_next, user_x87_resume
 	.align	16
 user_x87_wait:
 	fwait
-	/* A late IRQ 13 still finds us here. */
-	nop
-	nop
 	xor	%eax, %eax
 	ret
 user_x87_next:
 	fld1
-	nop
-	nop
 	xor	%eax, %eax
 	ret
 user_x87_resume:

@@ -6,7 +6,7 @@
 #include "report.h"
 
 uint64_t kernel_phase_loads, kernel_phase_switches;
-uint64_t fork_count, exec_count;
+uint32_t fork_count, exec_count;
 
 /*
  * `kthread`: both peers enter the kernel, hand the CPU to each other for many
@@ -61,7 +61,7 @@ static void handoff_rounds(struct cpu *cpu, uint32_t peer, uint64_t rounds)
 	spin_unlock(&handoff.lock);
 }
 
-static uint64_t fork(struct cpu *cpu)
+static uintptr_t fork(struct cpu *cpu)
 {
 	struct task_spec spec;
 
@@ -76,7 +76,7 @@ static uint64_t fork(struct cpu *cpu)
 void syscall_entry(struct cpu *cpu, struct frame *frame)
 {
 	struct task *self = cpu->current;
-	uint64_t a = frame->di;
+	uintptr_t a = frame->di;
 
 	switch (frame->ax) {
 	case SYS_YIELD:
@@ -108,10 +108,10 @@ void syscall_entry(struct cpu *cpu, struct frame *frame)
 		handoff_rounds(cpu, self->user->peer, a);
 		break;
 	case SYS_CORRUPTION:
-		frame->ax = report_corruption(cpu, (const struct mismatch *)(uintptr_t)a);
+		frame->ax = report_corruption(cpu, (const struct mismatch *)a);
 		break;
 	case SYS_CORRUPTIONS:
-		report_corruptions(a);
+		report_corruptions((uint32_t)a);
 		break;
 	default:
 		panic("task %u: unknown system call %llu", self->id,

@@ -98,8 +98,12 @@ static void schedule(void)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *previous = cpu->current;
-	struct task *next = queue_take(&cpu->queue);
+	struct task *next;
 
+	/* An interrupt that the task's x87 unit asked for is this task's. */
+	if (args.ferr)
+		arch_irq_window();
+	next = queue_take(&cpu->queue);
 	if (!next) {
 		bool stays;
 
@@ -113,7 +117,7 @@ static void schedule(void)
 	cpu->previous = previous;
 	cpu->current = next;
 	next->on_cpu = true;
-	cpu_set_kernel_stack(cpu, next->stack_top);
+	tables_set_kernel_stack(cpu, next->stack_top);
 	engine_switch(cpu, previous, context_of(previous), next, context_of(next));
 	arch_switch_stack(&previous->sp, next->sp);
 	finish_switch();
@@ -218,7 +222,7 @@ static uintptr_t *stack_prepare(struct task *task, const uint8_t *entry, uintptr
 	sp = (uintptr_t *)(task->stack_top - (task->user ? sizeof(struct frame) : 16));
 	*--sp = (uintptr_t)entry;
 	*--sp = rbx;
-	for (unsigned i = 0; i < 5; i++)
+	for (unsigned i = 0; i < SWITCH_WORDS; i++)
 		*--sp = 0;
 	task->sp = (uintptr_t)sp;
 	return sp;
@@ -237,6 +241,8 @@ static uint32_t user_features(void)
 	/* ERRATA(qemu-mf-fwait-only) */
 	if (machine_kind() != MACHINE_QEMU_TCG)
 		features |= FEATURE_MF_ANY;
+	if (args.ferr)
+		features |= FEATURE_FERR;
 	if (lab_system.caps.sse)
 		features |= FEATURE_SSE;
 	if (lab_system.caps.fxsr)
@@ -266,7 +272,7 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	task->preloads_after_use = task->last_preload_slot = 0;
 	user->id = task->id;
 	user->features = user_features();
-	user->mxcsr_mask = lab_system.caps.mxcsr_mask;
+	user->mxcsr_mask = lab_mxcsr_mask;
 	user->pkru_init = lab_system.init_pkru;
 	user->cpus = cpu_count;
 	user->seed = args.seed;
@@ -286,12 +292,12 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	stack_prepare(task, task_first_user, 0);
 	frame = (struct frame *)(task->stack_top - sizeof(struct frame));
 	*frame = (struct frame){
-		.di = (uintptr_t)user,
+		.FRAME_ARGUMENT = (uintptr_t)user,
 		.ip = (uintptr_t)spec->program,
 		.cs = SEL_USER_CODE,
 		.flags = FLAGS_IF | FLAGS_RESERVED,
-		/* As after a call: the ABI wants the stack 8 bytes off a multiple of 16. */
-		.sp = (uintptr_t)user->stack + sizeof(user->stack) - 8,
+		/* As after a call: the ABI wants the stack a word off a multiple of 16. */
+		.sp = (uintptr_t)user->stack + sizeof(user->stack) - sizeof(uintptr_t),
 		.ss = SEL_USER_DATA,
 	};
 	/* Refused where components are enabled that CR0.TS does not guard. */

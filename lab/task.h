@@ -80,7 +80,7 @@ _Noreturn void task_idle_loop(struct cpu *cpu);
 void syscall_entry(struct cpu *cpu, struct frame *frame);
 extern uint64_t kernel_phase_loads; /* `kthread`: restores while both peers stayed in the kernel */
 extern uint64_t kernel_phase_switches;
-extern uint64_t fork_count, exec_count;
+extern uint32_t fork_count, exec_count;
 
 /* ---- pipe.c ---- */
 void pipe_read(unsigned number);

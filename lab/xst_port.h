@@ -18,7 +18,12 @@ void lab_fetch(uint32_t home, const struct xst_ctx *ctx);
 
 #define XST_ASSERT(cond) ((cond) ? (void)0 : lab_assert_failed(#cond, __FILE__, __LINE__))
 
+#ifdef __x86_64__
+#define LAB_ADDRESS ".quad "
+#else
+#define LAB_ADDRESS ".long "
+#endif
 #define XST_ASM_FIXUP(fault, resume)                                                               \
-	".pushsection .extable, \"a\"\n\t.quad " fault ", " resume "\n\t.popsection\n\t"
+	".pushsection .extable, \"a\"\n\t" LAB_ADDRESS fault ", " resume "\n\t.popsection\n\t"
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Tests of the lab on real emulators, through the same engine as `xstate lab run`.
  *
- *     t_lab GROUP IMAGES    GROUP: shapes repeat smp moves sweeps twins verdicts errata budget
+ *     t_lab GROUP IMAGES    GROUP: shapes repeat smp old moves sweeps twins verdicts errata budget
  *
  * IMAGES is the folder with lab.rom and the broken twins. Prints a line for each
  * case; ends with 77 when no emulator is here.
@@ -29,6 +29,7 @@
 static const char *policies[POLICIES]; /* all that have a name */
 
 static const char *images;
+static const char *extra; /* further arguments for the kernel */
 static unsigned passed, failed;
 
 __attribute__((format(printf, 2, 3))) static void expect(bool ok, const char *fmt, ...)
@@ -98,7 +99,7 @@ static void run(const char *name, struct lab_job *jobs, size_t count, uint64_t q
 {
 	struct lab_rom rom;
 	struct lab_plan plan = { .rom = &rom, .jobs = jobs, .count = count,
-				 .parallel = cpus_here(), .seed = SEED,
+				 .parallel = cpus_here(), .seed = SEED, .extra = extra,
 				 .timeout_ms = TIMEOUT_MS, .quiet_ms = quiet_ms };
 	char why[600];
 
@@ -314,6 +315,57 @@ static void moves(const struct lab_machine *machines, size_t count)
 			       "%s on %s: CPUs went off, areas came at the first use, and only "
 			       "laziest fetches", j->policy, j->machine->name);
 	}
+	release(jobs, n);
+}
+
+/* --- old: the 32-bit kernel, with FNSAVE and with FXSAVE --- */
+
+static void old(const struct lab_machine *machines, size_t count)
+{
+	static const char *const names[] = {
+		"bochs:pentium_mmx", "bochs:amd_k6_2_chomper", "bochs:p2_klamath",
+		"bochs:p3_katmai", "bochs:athlon_xp", "qemu:pentium", "qemu:pentium3",
+		"qemu:athlon", "qemu:n270",
+	};
+	static const char *const experiments[] = { "yield", "pipe", "pending" };
+	static const char *const few[] = { "eager", "lazy-keep", "deferred", "laziest" };
+	static struct lab_machine m[9];
+	static struct lab_job jobs[9 * (3 * 4 + 1)];
+	static char in_turn[200];
+	size_t n = 0;
+
+	(void)machines;
+	count = find_machines(m, names, 9);
+	for (size_t p = 0; p < POLICIES; p++)
+		snprintf(in_turn + strlen(in_turn), sizeof(in_turn) - strlen(in_turn), "%s%s",
+			 p ? "," : "", policies[p]);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t e = 0; e < 3; e++)
+			for (size_t p = 0; p < 4; p++)
+				jobs[n++] = job(experiments[e], few[p], &m[i]);
+		jobs[n] = job("flip", in_turn, &m[i]);
+		jobs[n++].cpus = 1;
+	}
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++)
+		if (expect_ok(&jobs[i]))
+			expect(json_integer_value(json_object_get(jobs[i].result.boot, "bits")) == 32,
+			       "%s has no 64-bit mode", jobs[i].machine->name);
+	release(jobs, n);
+
+	/* No CR0.NE: x87 exceptions by way of the interrupt controller, as on a PC of old. */
+	n = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t p = 0; p < 4 && m[i].emulator == LAB_BOCHS; p++)
+			jobs[n++] = job("pending", few[p], &m[i]);
+	extra = "ferr=1";
+	run("lab", jobs, n, QUIET_MS);
+	extra = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (expect_ok(&jobs[i]))
+			expect(get(&jobs[i], "faults_came") == get(&jobs[i], "faults_left"),
+			       "%s on %s: each IRQ 13 came to its owner", jobs[i].policy,
+			       jobs[i].machine->name);
 	release(jobs, n);
 }
 
@@ -556,7 +608,7 @@ static const struct {
 	size_t machines; /* how many of the three */
 } groups[] = {
 	{ "shapes", shapes, 3 },     { "repeat", repeat, 3 }, { "smp", smp, 2 },
-	{ "moves", moves, 2 },	     { "sweeps", sweeps, 3 },
+	{ "old", old, 1 },	     { "moves", moves, 2 },	     { "sweeps", sweeps, 3 },
 	{ "twins", twins, 2 },	     { "errata", errata, 3 }, { "budget", budget, 3 },
 	{ "verdicts", verdicts, 2 },
 };
