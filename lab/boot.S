@@ -104,7 +104,7 @@ boot32:
 
 	/*
 	 * First page tables: 1 GiB identity with 2 MiB supervisor pages, and the
-	 * 2 MiB around the local APIC. mm.c refines what user mode may see.
+	 * 2 MiB around the local APIC. mm64.c refines what user mode may see.
 	 */
 	mov	$boot_pdpt + 7, %eax
 	mov	%eax, boot_pml4

@@ -33,6 +33,10 @@ void experiment_choose(void)
 		if (text_equal(list[i]->name, args.experiment))
 			experiment = list[i];
 	}
+#ifndef __x86_64__
+	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images"))
+		report_skipped("this experiment is the 64-bit lab's");
+#endif
 	if (!experiment) {
 		for (unsigned i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 			print("%s: %s\n", list[i]->name, list[i]->summary);

@@ -102,10 +102,13 @@ static void finish(void)
 	print_text(line);
 }
 
+static bool boot_reported;
+
 void report_boot(void)
 {
 	const struct xst_caps *caps = &lab_system.caps;
 
+	boot_reported = true;
 	begin("boot");
 	add_text("vendor", caps->vendor);
 	add_number("family", caps->family);
@@ -194,6 +197,9 @@ static void begin_result(const char *status, const char *reason)
 
 void report_skipped(const char *reason)
 {
+	/* Even if nothing is known yet of the CPU: it did boot. */
+	if (!boot_reported)
+		report_boot();
 	begin_result("skipped", reason);
 	finish();
 	lab_exit(true);
