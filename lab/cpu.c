@@ -154,9 +154,10 @@ void trap_entry(struct frame *frame)
 		x87_fault(cpu, frame);
 		break;
 	case VECTOR_MF:
-		if (!user)
+		if (user)
+			x87_fault(cpu, frame);
+		else if (!fixed_up(frame))
 			unexpected(frame);
-		x87_fault(cpu, frame);
 		break;
 	case VECTOR_NM:
 		if (user) {
