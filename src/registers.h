@@ -177,41 +177,52 @@ static inline bool header_is_odd(const struct xst_cpu *cpu, const uint8_t *h, en
 	       get64(h + 40) | get64(h + 48) | get64(h + 56);
 }
 
-/* Would a restore of this image give INIT registers? One that it would refuse does not, and a later
- * load would lose what came in between. @ours: the image has been restored from on this CPU, and only
- * saves have written it since. */
-ALWAYS_INLINE bool image_is_init(const struct xst_cpu *cpu, const uint8_t *area, enum xst_insn insn,
-				 bool ours)
+/* Would a restore of @ctx's image give INIT registers? One that it would refuse does not, and a later
+ * load would lose what came in between. Where it was restored from on this CPU only saves have written
+ * it since: an edit makes it nobody's, xst_ctx_changed(). */
+ALWAYS_INLINE bool image_is_init(const struct xst_cpu *cpu, const struct xst_ctx *ctx,
+				 enum xst_insn insn)
 {
+	const uint8_t *area = ctx->area;
+
 	return !get64(area + XST_HEADER_OFFSET) &&
 	       (insn >= XST_INSN_XSAVEC || get32(area + 24) == MXCSR_INIT) &&
-	       (ours || !header_is_odd(cpu, area + XST_HEADER_OFFSET, insn));
+	       (ctx->last_cpu == cpu->id || !header_is_odd(cpu, area + XST_HEADER_OFFSET, insn));
 }
 
-/* Make it so. XCOMP_BV is in place since xst_fresh_image(). */
-static inline void make_image_init(uint8_t *area)
+/* Make it so. XCOMP_BV is in place since xst_fresh_image(); the compacted forms take MXCSR from an
+ * image only if it has SSE. */
+ALWAYS_INLINE void make_image_init(uint8_t *area, enum xst_insn insn)
 {
 	const uint64_t none = 0;
 	const uint32_t mxcsr = MXCSR_INIT;
 
 	__builtin_memcpy(area + XST_HEADER_OFFSET, &none, sizeof(none));
-	__builtin_memcpy(area + 24, &mxcsr, sizeof(mxcsr));
+	if (insn < XST_INSN_XSAVEC)
+		__builtin_memcpy(area + 24, &mxcsr, sizeof(mxcsr));
 }
 
 /* A save or a load whose result is INIT: make it so without the instruction. TS is clear. */
-ALWAYS_INLINE bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx)
+ALWAYS_INLINE bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn)
 {
 	if (!registers_are_init(cpu))
 		return false;
 	cpu->n.saves_elided++;
-	make_image_init(ctx->area);
+	make_image_init(ctx->area, insn);
 	return true;
+}
+
+/* The same off the short path, for any form: to write MXCSR as well does no harm. */
+static XST_COLD bool elide_save_rare(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	return elide_save(cpu, ctx, XST_INSN_XSAVE);
 }
 
 /* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
 ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
 {
-	if ((how.policy & XST_B_SKIP_INIT) && elide_save(cpu, ctx))
+	if ((how.policy & XST_B_SKIP_INIT) &&
+	    (how.plain ? elide_save(cpu, ctx, how.insn) : elide_save_rare(cpu, ctx)))
 		return b | XST_B_INIT;
 	cpu->n.saves++;
 	/* The modified optimisation leaves out what it thinks is there. */
@@ -287,13 +298,27 @@ static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int v
 
 /* May this load be left out? TS is clear. */
 ALWAYS_INLINE bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b,
-			      enum xst_insn insn, bool ours)
+			      enum xst_insn insn)
 {
-	if (!image_is_init(cpu, ctx->area, insn, ours) ||
-	    !((b & XST_B_INIT) || registers_are_init(cpu)))
+	if (!image_is_init(cpu, ctx, insn) || !((b & XST_B_INIT) || registers_are_init(cpu)))
 		return false;
 	cpu->n.loads_elided_init++;
 	return true;
+}
+
+/* The same off the short path. */
+static XST_COLD bool elide_load_rare(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
+{
+	return elide_load(cpu, ctx, b, insn_of(b));
+}
+
+/* The registers are @ctx's from now on. */
+ALWAYS_INLINE void own(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
+{
+	cpu->owner = ctx;
+	ctx->last_cpu = cpu->id;
+	if (!how.steady)
+		cpu->bits = (b & ~XST_B_INIT) | XST_B_LIVE | XST_B_READY;
 }
 
 /* The running task's registers must be in place now, and then the event is over. The bits are
@@ -302,7 +327,6 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 				   struct how how)
 {
 	const bits_t in_use = XST_B_LIVE | XST_B_READY;
-	bool ours;
 	int vector = 0;
 
 	cpu->n.validations++;
@@ -320,14 +344,12 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 		b = evict(cpu, b);
 	if (!how.plain && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
 		b = settle(cpu, ctx, b);
-	/* An edit makes it nobody's: xst_ctx_changed(). */
-	ours = ctx->last_cpu == cpu->id;
-	cpu->owner = ctx;
-	ctx->last_cpu = cpu->id;
-	if (!how.steady)
-		cpu->bits = (b & ~XST_B_INIT) | in_use;
-	if ((how.policy & XST_B_SKIP_INIT) && elide_load(cpu, ctx, b, how.insn, ours))
+	if ((how.policy & XST_B_SKIP_INIT) && (how.plain ? elide_load(cpu, ctx, b, how.insn)
+							 : elide_load_rare(cpu, ctx, b))) {
+		own(cpu, ctx, b, how);
 		return;
+	}
+	own(cpu, ctx, b, how);
 	if (b & XST_B_FIP)
 		scrub_fip(cpu, ctx->area, how.insn);
 	if (!XST_TWIN(SKIP_RESTORE))

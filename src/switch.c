@@ -157,23 +157,21 @@ static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
  * The ways of the policies that kernels use: the same steps, each with its policy known, and for the
  * forms of today the instruction too, so that nothing needs a call. @way is XST_B_WAY(). Eager from
  * one live user task to another leaves the bits as they are; a live task runs, so there is a @prev.
- * What some machines need beside (B_MACHINE) goes through code of its own.
+ * @machine: what this machine may need beside.
  */
 #define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
 #define B_MACHINE   (XST_B_PKRU | XST_B_FIP)
 
-ALWAYS_INLINE void switch_eager(SWITCH_ARGS, bits_t live, bits_t machine, enum xst_insn insn,
-				void other(SWITCH_ARGS))
+ALWAYS_INLINE bool switch_eager(SWITCH_ARGS, bits_t live, bits_t machine, enum xst_insn insn)
 {
 	const bits_t b = cpu->bits;
 
-	if ((b & ~machine) != live || !next || !is_plain(next)) {
-		other(cpu, prev, next);
-		return;
-	}
+	if ((b & ~machine) != live || !next || !is_plain(next))
+		return false;
 	if (!prev)
 		__builtin_unreachable();
 	switch_steps(cpu, prev, next, live | (b & machine), (struct how){true, true, 0, insn});
+	return true;
 }
 
 ALWAYS_INLINE void switch_plain(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next,
@@ -209,29 +207,27 @@ ALWAYS_INLINE void return_plain(struct xst_cpu *cpu, struct xst_ctx *cur, struct
 #define SKIP(insn)       ((struct how){true, false, SKIP_POLICY, insn})
 #define SKIP_BITS(form, insn) (XST_B_WAY_SKIP(form) | SKIP_POLICY | XST_B_INSN(insn))
 
-ALWAYS_INLINE void switch_skip(SWITCH_ARGS, bits_t way, enum xst_insn insn,
-			       void other(SWITCH_ARGS))
+ALWAYS_INLINE bool switch_skip(SWITCH_ARGS, bits_t way, enum xst_insn insn)
 {
 	const bits_t live = way | XST_B_LIVE | XST_B_READY;
 
-	if (cpu->bits != live || !next) {
-		other(cpu, prev, next);
-		return;
-	}
+	if (cpu->bits != live || !next)
+		return false;
 	if (!prev)
 		__builtin_unreachable();
 	switch_steps(cpu, prev, next, live, SKIP(insn));
+	return true;
 }
 
-ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t way,
-			       enum xst_insn insn, void other(struct xst_cpu *, struct xst_ctx *))
+ALWAYS_INLINE bool return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t way,
+			       enum xst_insn insn)
 {
 	const bits_t init = way | XST_B_INIT;
 
 	if (cpu->bits != init || !is_plain(cur))
-		other(cpu, cur);
-	else
-		finish_validate(cpu, cur, init, SKIP(insn));
+		return false;
+	finish_validate(cpu, cur, init, SKIP(insn));
+	return true;
 }
 
 #define EAGER_BITS(form, insn)                                                                     \
@@ -240,13 +236,13 @@ ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t 
 #define XST_WAYS(name, form, insn)                                                                 \
 	static XST_NOINLINE void switch_eager_more_##name(SWITCH_ARGS)                             \
 	{                                                                                          \
-		switch_eager(cpu, prev, next, EAGER_BITS(form, insn), B_MACHINE, insn,             \
-			     switch_rare);                                                         \
+		if (!switch_eager(cpu, prev, next, EAGER_BITS(form, insn), B_MACHINE, insn))       \
+			switch_rare(cpu, prev, next);                                              \
 	}                                                                                          \
 	static XST_NOINLINE void switch_eager_##name(SWITCH_ARGS)                                  \
 	{                                                                                          \
-		switch_eager(cpu, prev, next, EAGER_BITS(form, insn), 0, insn,                     \
-			     switch_eager_more_##name);                                            \
+		if (!switch_eager(cpu, prev, next, EAGER_BITS(form, insn), 0, insn))               \
+			switch_eager_more_##name(cpu, prev, next);                                 \
 	}                                                                                          \
 	static XST_NOINLINE void switch_keep_##name(SWITCH_ARGS)                                   \
 	{                                                                                          \
@@ -283,7 +279,8 @@ ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t 
 	}                                                                                          \
 	static XST_NOINLINE void switch_skip_##name(SWITCH_ARGS)                                   \
 	{                                                                                          \
-		switch_skip(cpu, prev, next, SKIP_BITS(form, insn), insn, switch_other_##name);    \
+		if (!switch_skip(cpu, prev, next, SKIP_BITS(form, insn), insn))                    \
+			switch_other_##name(cpu, prev, next);                                      \
 	}                                                                                          \
 	static XST_NOINLINE void return_other_##name(struct xst_cpu *cpu, struct xst_ctx *cur)     \
 	{                                                                                          \
@@ -291,7 +288,8 @@ ALWAYS_INLINE void return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, bits_t 
 	}                                                                                          \
 	static XST_NOINLINE void return_skip_##name(struct xst_cpu *cpu, struct xst_ctx *cur)      \
 	{                                                                                          \
-		return_skip(cpu, cur, SKIP_BITS(form, insn), insn, return_other_##name);           \
+		if (!return_skip(cpu, cur, SKIP_BITS(form, insn), insn))                           \
+			return_other_##name(cpu, cur);                                             \
 	}
 
 #define WAYS_OF(form) (0xfu * XST_B_WAY(0, form))
@@ -300,6 +298,9 @@ XST_WAYS(any, FORM_ANY, insn_of(cpu->bits))
 #ifndef XST_ONLY_INSN
 /* Where XSAVES cannot be, neither can its ways: the compiler drops them. */
 #define HAS_FORM_XSAVES XST_WORLD_HAS_XSAVES
+/* In user mode a switch is nothing but this call: the plainest two come before any question about
+ * the way. In a kernel that would cost all other policies a few instructions each. */
+#define FIBERS (!XST_WORLD_HAS_TS)
 XST_WAYS(xsaves, FORM_XSAVES, XST_INSN_XSAVES)
 XST_WAYS(xsavec, FORM_XSAVEC, XST_INSN_XSAVEC)
 XST_WAYS_SKIP(xsaves, FORM_XSAVES, XST_INSN_XSAVES)
@@ -313,6 +314,12 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 	XST_ASSERT(prev == cpu->cur);
 	XST_TRACE(cpu, "switch", next);
 #ifndef XST_ONLY_INSN
+	if (FIBERS && switch_eager(cpu, prev, next, EAGER_BITS(FORM_XSAVEC, XST_INSN_XSAVEC), 0,
+				   XST_INSN_XSAVEC))
+		return;
+	if (FIBERS && switch_skip(cpu, prev, next, SKIP_BITS(FORM_XSAVEC, XST_INSN_XSAVEC),
+				  XST_INSN_XSAVEC))
+		return;
 	if (HAS_FORM_XSAVES && (b & WAYS_OF(FORM_XSAVES)))
 		switch_xsaves(cpu, prev, next, b);
 	else if (b & WAYS_OF(FORM_XSAVEC))
@@ -338,6 +345,9 @@ void xst_return_to_user(struct xst_cpu *cpu)
 		return;
 	XST_TRACE(cpu, "return-to-user", cur);
 #ifndef XST_ONLY_INSN
+	if (FIBERS && return_skip(cpu, cur, SKIP_BITS(FORM_XSAVEC, XST_INSN_XSAVEC),
+				  XST_INSN_XSAVEC))
+		return;
 	if (HAS_FORM_XSAVES && (b & XST_B_WAY(WAY_DEFER, FORM_XSAVES)))
 		return_defer_xsaves(cpu, cur);
 	else if (b & XST_B_WAY(WAY_DEFER, FORM_XSAVEC))
