@@ -9,112 +9,44 @@
  * memory of ended ones, fork, exec, migration, kernel threads and the timer, all at
  * random. A fresh task's first look must show INIT, a child's its parent's values.
  */
+#include "crowd.h"
 #include "experiment.h"
 #include "report.h"
 
-#define CROWD      6u
-#define SLOTS_MIN  8u
-#define SLOTS_SPAN 64u
+static const struct crowd crowd = {
+	.salt = 0x1eaf,
+	.uses = {USE_ALWAYS, USE_ALWAYS, USE_SELDOM, USE_NEVER},
+	.slots_min = 8,
+	.slots_span = 64,
+	.size = 6,
+	.room = LAB_MAX_CPUS,
+};
 
-static int32_t lives_left; /* tasks that may still be created, in all */
-static uint64_t random;
-static struct spinlock random_lock;
 static uint32_t recreated;
-
-static uint64_t draw(void)
-{
-	uint64_t r;
-
-	spin_lock(&random_lock);
-	r = random_next(&random);
-	spin_unlock(&random_lock);
-	return r;
-}
-
-static bool take_life(void)
-{
-	return __atomic_sub_fetch(&lives_left, 1, __ATOMIC_SEQ_CST) >= 0;
-}
-
-static struct task_spec crowd_spec(void)
-{
-	static const enum use uses[4] = {USE_ALWAYS, USE_ALWAYS, USE_SELDOM, USE_NEVER};
-	uint64_t r = draw();
-
-	return (struct task_spec){
-		.program = user_mixed,
-		.loops = SLOTS_MIN + ((uint32_t)r >> 8) % SLOTS_SPAN,
-		.use = uses[r & 3],
-		.cpu = (uint32_t)(r >> 32) % cpu_count,
-		.lifecycle = true,
-		.migrates = true,
-		.live_random = true,
-		.no_area = r & 4,
-	};
-}
-
-static void lonely(void)
-{
-	struct task_spec spec = {.program = user_migrator, .loops = args.loops / 8};
-
-	spec.use = USE_ALWAYS;
-	task_create_user(&spec);
-	spec.program = user_worker;
-	spec.use = USE_NEVER;
-	for (uint32_t id = 0; id < cpu_count; id++) {
-		spec.cpu = id;
-		task_create_user(&spec);
-		experiment_kernel_noise(id);
-	}
-}
 
 static bool leak_phase(unsigned number)
 {
-	random = args.seed ^ 0x1eaf;
 	lab_total = args.loops * 2;
-	if (number == 0) {
-		lonely();
-		return true;
-	}
-	if (number > 1)
-		return false;
-	lives_left = (int32_t)((uint32_t)args.loops / (SLOTS_MIN + SLOTS_SPAN / 2) + CROWD);
-	for (unsigned i = 0; i < CROWD && take_life(); i++) {
-		struct task_spec spec = crowd_spec();
-
-		task_create_user(&spec);
-	}
-	for (uint32_t id = 0; id < cpu_count; id++)
-		experiment_kernel_noise(id);
-	return true;
+	if (number == 0)
+		crowd_lonely(false);
+	else if (number == 1)
+		crowd_begin(&crowd, args.loops, 0);
+	return number < 2;
 }
 
 static bool leak_ended(struct task *task)
 {
-	struct task_spec spec;
+	bool back = crowd_ended(task);
 
-	if (task->program != user_mixed)
-		return false;
-	/* Children make the crowd larger; it shrinks back, which leaves room for more children. */
-	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) > CROWD && (draw() & 1))
-		return false;
-	if (!take_life())
-		return false;
-	spec = crowd_spec();
-	task_recreate(task, &spec);
-	__atomic_fetch_add(&recreated, 1, __ATOMIC_RELAXED);
-	return true;
+	if (back)
+		__atomic_fetch_add(&recreated, 1, __ATOMIC_RELAXED);
+	return back;
 }
 
 static bool leak_may_fork(const struct task *parent, struct task_spec *spec)
 {
 	(void)parent;
-	/* Children share the crowd's table, which has room for ended tasks to come back. */
-	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) >= MAX_TASKS - LAB_MAX_CPUS ||
-	    !take_life())
-		return false;
-	*spec = crowd_spec();
-	return true;
+	return crowd_may_fork(spec);
 }
 
 static const char *leak_verdict(void)

@@ -8,55 +8,27 @@
  * it is marked for the move, or bound to its CPU until it is displaced. A crowd for each;
  * before these one task alone, which nobody displaces, so it is always fetched.
  */
+#include "crowd.h"
 #include "experiment.h"
 #include "engine.h"
 #include "report.h"
 
-#define CROWD       6u
-#define SLOTS_MIN   16u
-#define SLOTS_SPAN  64u
 #define AWAKE_SPAN  64u /* yields of a CPU's thread between two times off */
 #define OFF_SLOTS   64u /* slots that others do while a CPU is off */
 #define OFF_PATIENCE 200000u
 #define WAYS        3u
 
-static int32_t lives_left;
-static uint64_t random;
-static struct spinlock random_lock;
+static const struct crowd crowd = {
+	.salt = 0x316,
+	.uses = {USE_ALWAYS, USE_SELDOM, USE_SELDOM, USE_NEVER},
+	.slots_min = 16,
+	.slots_span = 64,
+	.size = 6,
+	.room = 2 * LAB_MAX_CPUS, /* a kernel thread or two on each CPU */
+};
+
 static uint64_t moved[WAYS], fetches[WAYS], bound[WAYS];
 static uint32_t no_area;
-
-static uint64_t draw(void)
-{
-	uint64_t r;
-
-	spin_lock(&random_lock);
-	r = random_next(&random);
-	spin_unlock(&random_lock);
-	return r;
-}
-
-static bool take_life(void)
-{
-	return __atomic_sub_fetch(&lives_left, 1, __ATOMIC_SEQ_CST) >= 0;
-}
-
-static struct task_spec any_spec(void)
-{
-	static const enum use uses[4] = {USE_ALWAYS, USE_SELDOM, USE_SELDOM, USE_NEVER};
-	uint64_t r = draw();
-
-	return (struct task_spec){
-		.program = user_mixed,
-		.loops = SLOTS_MIN + ((uint32_t)r >> 8) % SLOTS_SPAN,
-		.use = uses[r & 3],
-		.cpu = (uint32_t)(r >> 32) % cpu_count,
-		.lifecycle = true,
-		.migrates = true,
-		.live_random = true,
-		.no_area = r & 4,
-	};
-}
 
 /* Alone on its CPU with interrupts off: no task, no fetch; then the registers are lost. */
 static void off_and_on(struct cpu *cpu)
@@ -115,76 +87,34 @@ static void take_totals(enum moving way)
 	bound_before = totals.bound;
 }
 
-static void lonely(void)
-{
-	struct task_spec spec = {
-		.program = user_migrator,
-		.loops = args.loops / 8,
-		.use = USE_ALWAYS,
-		.no_area = true,
-	};
-
-	task_create_user(&spec);
-	spec.program = user_worker;
-	spec.use = USE_NEVER;
-	for (uint32_t id = 0; id < cpu_count; id++) {
-		spec.cpu = id;
-		task_create_user(&spec);
-		experiment_kernel_noise(id);
-	}
-}
-
 static bool migrate_phase(unsigned number)
 {
-	random = args.seed ^ 0x316 ^ number;
 	lab_total = WAYS * args.loops;
 	if (number == 0) {
-		lonely();
+		crowd_lonely(true);
 		return true;
 	}
 	take_totals(task_moving);
 	if (number > WAYS)
 		return false;
 	task_moving = (enum moving)(number - 1);
-	lives_left = (int32_t)((uint32_t)args.loops / (SLOTS_MIN + SLOTS_SPAN / 2)) + (int32_t)CROWD;
-	for (unsigned i = 0; i < CROWD && take_life(); i++) {
-		struct task_spec spec = any_spec();
-
-		task_create_user(&spec);
-	}
-	for (uint32_t id = 0; id < cpu_count; id++) {
-		experiment_kernel_noise(id);
+	crowd_begin(&crowd, args.loops, number);
+	for (uint32_t id = 0; id < cpu_count; id++)
 		task_create_kernel(hotplug, id);
-	}
 	return true;
 }
 
 static bool migrate_ended(struct task *task)
 {
-	struct task_spec spec;
-
 	if (!task->fpu.area)
 		__atomic_fetch_add(&no_area, 1, __ATOMIC_RELAXED);
-	if (task->program != user_mixed)
-		return false;
-	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) > CROWD && (draw() & 1))
-		return false;
-	if (!take_life())
-		return false;
-	spec = any_spec();
-	task_recreate(task, &spec);
-	return true;
+	return crowd_ended(task);
 }
 
 static bool migrate_may_fork(const struct task *parent, struct task_spec *spec)
 {
 	(void)parent;
-	/* Room for a kernel thread or two on each CPU. */
-	if (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST) >= MAX_TASKS - 2 * LAB_MAX_CPUS ||
-	    !take_life())
-		return false;
-	*spec = any_spec();
-	return true;
+	return crowd_may_fork(spec);
 }
 
 static bool displaces(void)
