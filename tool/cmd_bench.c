@@ -17,6 +17,7 @@
 #include "cmd.h"
 #include "ui/json.h"
 #include "ui/opt.h"
+#include "ui/outfile.h"
 #include "ui/progress.h"
 #include "ui/ui.h"
 
@@ -122,6 +123,7 @@ struct bench_args {
 	const char *names[64];
 	unsigned count;
 	const char *output;
+	struct outfile out;
 	double seconds, claim;
 	uint64_t seed;
 	int cpu;
@@ -226,37 +228,31 @@ static bool select_rows(struct insn_run *run, const struct bench_args *a)
 
 /* A run that can write itself. */
 struct answer {
-	const struct bench_args *args;
+	struct bench_args *args;
 	const void *run;
 	void (*json)(const void *run, struct jw *w);
 	void (*print)(const void *run, FILE *out);
 };
 
-/* Writes to a file beside @path first, so that a full disk leaves no half result. */
-static int write_output(const struct answer *r, const char *path)
+/* Opened before the measurement, so that an impossible place is told at once. */
+static bool open_output(struct bench_args *a)
 {
-	size_t n = strlen(path) + 16;
-	char *part = malloc(n);
-	FILE *f;
-	struct jw w;
-	int status = UI_OK;
+	if (!a->output || outfile_open(&a->out, a->output))
+		return true;
+	ui_error(a->cmd, UI_USAGE, "cannot write %s: %s", a->output, strerror(errno));
+	return false;
+}
 
-	if (!part)
-		return ui_error(r->args->cmd, UI_USAGE, "memory is short");
-	snprintf(part, n, "%s.%ld", path, (long)getpid());
-	f = fopen(part, "we");
-	if (f) {
-		jw_begin(&w, f, ui.pretty);
-		r->json(r->run, &w);
-	}
-	if (!f || fflush(f) || ferror(f) || rename(part, path)) {
-		status = ui_error(r->args->cmd, UI_USAGE, "cannot write %s: %s", path, strerror(errno));
-		unlink(part);
-	}
-	if (f)
-		fclose(f);
-	free(part);
-	return status;
+static int write_output(const struct answer *r)
+{
+	struct jw w;
+
+	jw_begin(&w, r->args->out.f, ui.pretty);
+	r->json(r->run, &w);
+	if (outfile_commit(&r->args->out))
+		return UI_OK;
+	return ui_error(r->args->cmd, UI_USAGE, "cannot write %s: %s", r->args->output,
+			strerror(errno));
 }
 
 static void list(const struct insn_run *run)
@@ -277,7 +273,7 @@ static int report(const struct answer *r)
 	int status = UI_OK;
 
 	if (r->args->output)
-		status = write_output(r, r->args->output);
+		status = write_output(r);
 	if (ui.json) {
 		jw_begin(&w, stdout, ui.pretty);
 		r->json(r->run, &w);
@@ -311,7 +307,7 @@ static void note_realtime(const struct bench_session *s)
 			s->rig.cpu);
 }
 
-static int measure_insn(struct insn_run *run, const struct bench_args *a)
+static int measure_insn(struct insn_run *run, struct bench_args *a)
 {
 	const struct answer r = {a, run, insn_json_of, insn_print_of};
 	const char *why;
@@ -319,6 +315,8 @@ static int measure_insn(struct insn_run *run, const struct bench_args *a)
 
 	if (!insn_prepare(run, &why))
 		return ui_error(CMD_INSN, UI_CANNOT, "the controls cannot run here: %s", why);
+	if (!open_output(a))
+		return UI_USAGE;
 	note_realtime(&run->s);
 	listen_for_interrupt();
 	ok = insn_measure(run, &stop, show_total, show_done) && insn_analyse(run);
@@ -373,6 +371,7 @@ static int cmd_insn(int argc, char **argv)
 		else
 			status = measure_insn(run, &a);
 	}
+	outfile_drop(&a.out);
 	insn_close(run);
 out:
 	free(run);
@@ -389,7 +388,7 @@ static void fiber_print_of(const void *run, FILE *out)
 	fiber_print(run, out);
 }
 
-static int measure_fiber(struct fiber_run *run, const struct bench_args *a)
+static int measure_fiber(struct fiber_run *run, struct bench_args *a)
 {
 	const struct answer r = {a, run, fiber_json_of, fiber_print_of};
 	const char *why;
@@ -398,6 +397,8 @@ static int measure_fiber(struct fiber_run *run, const struct bench_args *a)
 
 	if (!fiber_prepare(run, &why))
 		return ui_error(CMD_FIBER, UI_CANNOT, "the bare pair cannot run here: %s", why);
+	if (!open_output(a))
+		return UI_USAGE;
 	note_realtime(&run->s);
 	listen_for_interrupt();
 	ok = session_measure(&run->s, &stop, show_total, show_done) && fiber_analyse(run);
@@ -424,6 +425,7 @@ static int cmd_fiber(int argc, char **argv)
 	status = UI_CANNOT;
 	if (open_session(&run->s, &a, 60)) {
 		status = measure_fiber(run, &a);
+		outfile_drop(&a.out);
 		fiber_close(run);
 	}
 	free(run);

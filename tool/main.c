@@ -43,6 +43,7 @@
  *     table.h        tables for people
  *     json.h         the JSON writer
  *     progress.h     the progress bar
+ *     outfile.h      result files: all of it or nothing
  *     utf8.h         text that may hold anything
  *
  *   cpu/             what a CPU has (cpu.h declares the parts)

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* xstate image convert: move an image to another format or CPU, or refuse; never half. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <xst/regset.h>
 #include <xst/x87.h>
 
 #include "image/image.h"
+#include "ui/outfile.h"
 #include "ui/ui.h"
 
 /* What is written in the end. */
@@ -141,45 +139,16 @@ static int shrink(const struct image_request *r, const struct image_thread *t, s
 	return UI_OK;
 }
 
-/* All of it or nothing: to a new file beside @path, then renamed over it. */
 static int write_whole(const struct image_request *r, const uint8_t *data, size_t bytes)
 {
-	char *temp = NULL;
-	struct stat st;
-	mode_t mask;
-	int fd, status = UI_USAGE;
+	struct outfile o;
 
-	if (!strcmp(r->out, "-")) {
-		if (fwrite(data, 1, bytes, stdout) != bytes)
-			return ui_error(r->cmd, UI_USAGE, "standard output: %s", strerror(errno));
-		return UI_OK;
+	if (outfile_open(&o, r->out)) {
+		fwrite(data, 1, bytes, o.f);
+		if (outfile_commit(&o))
+			return UI_OK;
 	}
-	if (!stat(r->out, &st) && !S_ISREG(st.st_mode))
-		return ui_error(r->cmd, UI_USAGE, "%s: not a regular file", r->out);
-	if (asprintf(&temp, "%s.XXXXXX", r->out) < 0)
-		return ui_error(r->cmd, UI_USAGE, "out of memory");
-	fd = mkstemp(temp);
-	if (fd < 0) {
-		ui_error(r->cmd, UI_USAGE, "%s: %s", r->out, strerror(errno));
-		goto out;
-	}
-	mask = umask(0);
-	umask(mask);
-	if (fchmod(fd, 0666 & ~mask) || write(fd, data, bytes) != (ssize_t)bytes || fsync(fd)) {
-		ui_error(r->cmd, UI_USAGE, "%s: %s", r->out, strerror(errno));
-		close(fd);
-		unlink(temp);
-		goto out;
-	}
-	if (close(fd) || rename(temp, r->out)) {
-		ui_error(r->cmd, UI_USAGE, "%s: %s", r->out, strerror(errno));
-		unlink(temp);
-		goto out;
-	}
-	status = UI_OK;
-out:
-	free(temp);
-	return status;
+	return ui_error(r->cmd, UI_USAGE, "%s: %s", r->out, strerror(errno));
 }
 
 static void report(const struct image_request *r, const struct image_file *f,

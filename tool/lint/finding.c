@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "ui/outfile.h"
 
 const struct lint_rule_info lint_rules[RULES] = {
 #define RULE(sym, id, name, sev, why, mend) [RULE_##sym] = {id, name, sev, why, mend},
@@ -215,43 +216,32 @@ out:
 bool lint_baseline_write(const struct lint_findings *all, const char *path, char *why,
                          size_t why_bytes)
 {
-	char key[1024], *tmp = NULL, **keys = calloc(all->n ? all->n : 1, sizeof(*keys));
+	char key[1024], **keys = calloc(all->n ? all->n : 1, sizeof(*keys));
+	struct outfile o;
 	size_t i, n = 0;
-	FILE *f = NULL;
-	bool ok = false;
+	bool ok = keys != NULL;
 
-	if (!keys || asprintf(&tmp, "%s.new", path) < 0) {
-		tmp = NULL;
-		snprintf(why, why_bytes, "out of memory");
-		goto out;
-	}
-	for (i = 0; i < all->n; i++) {
+	for (i = 0; ok && i < all->n; i++) {
 		lint_finding_key(&all->list[i], key, sizeof(key));
 		keys[n] = strdup(key);
-		if (keys[n])
-			n++;
+		ok = keys[n];
+		n += ok;
 	}
-	if (n)
-		qsort(keys, n, sizeof(*keys), text_order);
-	f = fopen(tmp, "we");
-	if (!f) {
-		snprintf(why, why_bytes, "%s cannot be written: %s", tmp, strerror(errno));
-		goto out;
+	if (ok && outfile_open(&o, path)) {
+		if (n)
+			qsort(keys, n, sizeof(*keys), text_order);
+		fprintf(o.f, "%s\n", magic);
+		for (i = 0; i < n; i++)
+			if (!i || strcmp(keys[i], keys[i - 1]) != 0)
+				fprintf(o.f, "%s\n", keys[i]);
+		ok = outfile_commit(&o);
+	} else {
+		ok = false;
 	}
-	fprintf(f, "%s\n", magic);
-	for (i = 0; i < n; i++)
-		if (!i || strcmp(keys[i], keys[i - 1]) != 0)
-			fprintf(f, "%s\n", keys[i]);
-	ok = !ferror(f);
-	ok = fclose(f) == 0 && ok && rename(tmp, path) == 0;
-	if (!ok) {
+	if (!ok)
 		snprintf(why, why_bytes, "%s cannot be written: %s", path, strerror(errno));
-		unlink(tmp);
-	}
-out:
 	for (i = 0; i < n; i++)
 		free(keys[i]);
 	free(keys);
-	free(tmp);
 	return ok;
 }
