@@ -5,7 +5,6 @@
 uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest);
 uint64_t __udivdi3(uint64_t a, uint64_t b);
 uint64_t __umoddi3(uint64_t a, uint64_t b);
-int __ctzdi2(uint64_t a);
 
 uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest)
 {
@@ -36,11 +35,4 @@ uint64_t __umoddi3(uint64_t a, uint64_t b)
 
 	__udivmoddi4(a, b, &rest);
 	return rest;
-}
-
-int __ctzdi2(uint64_t a)
-{
-	uint32_t low = (uint32_t)a;
-
-	return low ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(a >> 32));
 }

@@ -101,7 +101,7 @@ static void make_image(uint8_t *area, const struct xst_layout *l)
 
 	__builtin_memset(area, 0, IMAGE_BYTES);
 	for (rest = l->mask; rest; rest &= rest - 1)
-		fill_component(area, l, (unsigned)__builtin_ctzll(rest));
+		fill_component(area, l, xst_mask_first(rest));
 	put(area, XST_OFF_MXCSR, &mxcsr, sizeof(mxcsr));
 	put64(area, XST_OFF_XSTATE_BV, bv);
 	put64(area, XST_OFF_XCOMP_BV, l->format == XST_COMPACTED ? XST_XCOMP_COMPACT | l->mask : 0);
@@ -150,7 +150,7 @@ static void refill(uint8_t *area)
 	    xst_image_layout(&lab_system.caps, user, area, IMAGE_BYTES, &l, NULL))
 		return;
 	for (rest = l.mask & (SUPER | XST_MASK_PKRU); rest; rest &= rest - 1)
-		fill_component(area, &l, (unsigned)__builtin_ctzll(rest));
+		fill_component(area, &l, xst_mask_first(rest));
 }
 
 static void save_all(uint8_t *area)
@@ -218,7 +218,7 @@ static bool state_right(const struct xst_verdict *v, const struct xst_layout *l,
 		return false;
 	}
 	for (rest = all ? all : XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		const unsigned id = (unsigned)__builtin_ctzll(rest);
+		const unsigned id = xst_mask_first(rest);
 		const uint64_t bit = XST_MASK(id);
 		bool ok;
 

@@ -130,7 +130,6 @@ bool console_is_debug_port(void);
 
 /* ---- main.c ---- */
 extern struct xst_system lab_system;
-extern uint32_t lab_mxcsr_mask;
 void lab_main(void);
 _Noreturn void lab_ap_main(uint32_t id);
 void lab_tick(struct cpu *cpu);

@@ -28,7 +28,6 @@
 #define AP_WAIT_ROUNDS 20000000u
 
 struct xst_system lab_system;
-uint32_t lab_mxcsr_mask; /* what this CPU accepts; CPUID does not say it */
 uint64_t lab_total;
 
 static uint32_t cpus_online = 1, cpus_go;
@@ -112,19 +111,6 @@ static void start_other_cpus(void)
 #endif
 }
 
-/* Ref: SDM vol. 1, "Guidelines for Writing to the MXCSR Register" */
-static void read_mxcsr_mask(void)
-{
-	static uint8_t image[512] __attribute__((aligned(16)));
-
-	if (!lab_system.caps.sse || !lab_system.caps.fxsr)
-		return;
-	xst_fxsave(image);
-	__builtin_memcpy(&lab_mxcsr_mask, image + 28, sizeof(lab_mxcsr_mask));
-	if (!lab_mxcsr_mask)
-		lab_mxcsr_mask = 0xffbf; /* no denormals-are-zeros */
-}
-
 static _Noreturn void run(struct cpu *cpu)
 {
 	cpu->random = mix64(args.seed + cpu->id);
@@ -148,7 +134,6 @@ void lab_main(void)
 	err = xst_system_init(&lab_system, XST_WANT_ALL_USER);
 	if (err)
 		panic("xst_system_init: %s", xst_strerror(err));
-	read_mxcsr_mask();
 	start_other_cpus();
 	engine_calibrate();
 	engine_cpu_start(cpu, policies[0]);

@@ -124,6 +124,7 @@ void report_boot(void)
 	add_number("bits", 8 * sizeof(uintptr_t));
 	add_number("area_bytes", lab_system.ctx_bytes);
 	add_bool("pkru", lab_system.pkru);
+	add_hex("mxcsr_mask", lab_system.caps.mxcsr_mask);
 	finish();
 }
 

@@ -272,7 +272,7 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	task->preloads_after_use = task->last_preload_slot = 0;
 	user->id = task->id;
 	user->features = user_features();
-	user->mxcsr_mask = lab_mxcsr_mask;
+	user->mxcsr_mask = lab_system.caps.mxcsr_mask;
 	user->pkru_init = lab_system.init_pkru;
 	user->cpus = cpu_count;
 	user->seed = args.seed;

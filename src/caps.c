@@ -262,7 +262,7 @@ uint64_t xst_caps_placed(const struct xst_caps *caps)
 	uint64_t placed = (caps->xcr0 | caps->xss) & XST_MASK_LEGACY, rest;
 
 	for (rest = (caps->xcr0 | caps->xss) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 		const struct xst_comp_caps *c = &caps->comp[i];
 		bool user = caps->xcr0 & XST_MASK(i);
 
@@ -276,28 +276,33 @@ uint64_t xst_caps_placed(const struct xst_caps *caps)
 static int differ(struct xst_diag *diag, uint32_t leaf, uint64_t want, uint64_t got,
 		  const char *rule)
 {
-	return xst_diag_set(diag, XST_ERR_MISMATCH, (uint32_t)__builtin_ctzll(want ^ got), leaf,
-			    want, got, rule);
+	return xst_diag_set(diag, XST_ERR_MISMATCH, xst_mask_first(want ^ got), leaf, want,
+			    got, rule);
 }
 
+/* What an instruction or a register of the machine needs; each newer form has its own flag. */
 static uint32_t forms(const struct xst_caps *c)
 {
 	return (uint32_t)(c->fxsr | c->xsave << 1 | c->xsaveopt << 2 | c->xsavec << 3 |
-			  c->xgetbv1 << 4 | c->xsaves << 5 | c->xfd << 6);
+			  c->xgetbv1 << 4 | c->xsaves << 5 | c->xfd << 6 | c->pku << 7);
 }
 
-int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struct xst_diag *diag)
+static uint32_t properties(const struct xst_comp_caps *c)
 {
+	return (uint32_t)(c->supervisor | c->align64 << 1 | c->xfd << 2);
+}
+
+int xst_caps_cover(const struct xst_caps *boot, const struct xst_caps *ap, uint64_t mask,
+		   struct xst_diag *diag)
+{
+	const uint64_t missing = mask & ~(ap->xcr0 | ap->xss);
 	uint64_t rest;
 
-	if (boot->xcr0 != ap->xcr0)
-		return differ(diag, 0xd00, boot->xcr0, ap->xcr0,
-			      "the CPUs list different user components");
-	if (boot->xss != ap->xss)
-		return differ(diag, 0xd01, boot->xss, ap->xss,
-			      "the CPUs list different supervisor components");
-	for (rest = (boot->xcr0 | boot->xss) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+	if (missing)
+		return differ(diag, missing & boot->xss ? 0xd01 : 0xd00, mask, mask & ~missing,
+			      "this CPU lacks a component of the first one");
+	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+		unsigned i = xst_mask_first(rest);
 		const struct xst_comp_caps *a = &boot->comp[i], *b = &ap->comp[i];
 
 		if (a->bytes != b->bytes)
@@ -306,21 +311,33 @@ int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struc
 		if (a->offset != b->offset)
 			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i, a->offset,
 					    b->offset, "the component has another offset");
-		if (a->supervisor != b->supervisor || a->align64 != b->align64 || a->xfd != b->xfd)
-			return xst_diag_set(
-				diag, XST_ERR_MISMATCH, i, 0xd00 | i,
-				(uint64_t)(a->supervisor | a->align64 << 1 | a->xfd << 2),
-				(uint64_t)(b->supervisor | b->align64 << 1 | b->xfd << 2),
-				"the component has other properties");
+		if (properties(a) != properties(b))
+			return xst_diag_set(diag, XST_ERR_MISMATCH, i, 0xd00 | i, properties(a),
+					    properties(b), "the component has other properties");
 	}
-	if (forms(boot) != forms(ap))
+	if (forms(boot) & ~forms(ap))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0xd01,
 				    forms(boot), forms(ap),
 				    "the CPUs have different save instructions");
-	if (boot->mxcsr_mask != ap->mxcsr_mask)
+	if (boot->mxcsr_mask & ~ap->mxcsr_mask)
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_COMP_SSE, 0, boot->mxcsr_mask,
 				    ap->mxcsr_mask, "the CPUs accept different MXCSR bits");
 	return XST_OK;
+}
+
+int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struct xst_diag *diag)
+{
+	const uint64_t all = boot->xcr0 | boot->xss;
+	int err;
+
+	if (boot->xcr0 != ap->xcr0)
+		return differ(diag, 0xd00, boot->xcr0, ap->xcr0,
+			      "the CPUs list different user components");
+	if (boot->xss != ap->xss)
+		return differ(diag, 0xd01, boot->xss, ap->xss,
+			      "the CPUs list different supervisor components");
+	err = xst_caps_cover(boot, ap, all, diag);
+	return err ? err : xst_caps_cover(ap, boot, all, diag);
 }
 
 /* Sub-leaf 1: the forms that the profile leaves, the compacted size, the supervisor mask. */

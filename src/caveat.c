@@ -92,7 +92,7 @@ static bool is_some_end(const struct xst_caps *caps, uint32_t bytes)
 	if (bytes == XST_EXT_OFFSET)
 		return true;
 	for (rest = caps->xcr0 & xst_caps_placed(caps) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		const struct xst_comp_caps *c = &caps->comp[__builtin_ctzll(rest)];
+		const struct xst_comp_caps *c = &caps->comp[xst_mask_first(rest)];
 
 		if (c->offset + c->bytes == bytes)
 			return true;
@@ -131,7 +131,7 @@ static bool any_xfd(const struct xst_caps *caps)
 	uint64_t rest;
 
 	for (rest = caps->xcr0 | caps->xss; rest; rest &= rest - 1)
-		if (caps->comp[__builtin_ctzll(rest)].xfd)
+		if (caps->comp[xst_mask_first(rest)].xfd)
 			return true;
 	return false;
 }

@@ -21,11 +21,6 @@ const struct xst_comp_info *xst_comp_info(unsigned id)
 	return id == comp_table[last].id ? &comp_table[last] : NULL;
 }
 
-static unsigned lowest(uint64_t mask)
-{
-	return (unsigned)__builtin_ctzll(mask);
-}
-
 int xst_xcr0_check(uint64_t xcr0, uint64_t supported, struct xst_diag *diag)
 {
 	uint64_t rest;
@@ -34,10 +29,10 @@ int xst_xcr0_check(uint64_t xcr0, uint64_t supported, struct xst_diag *diag)
 		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, XST_COMP_X87, 0, 1, 0,
 				    "XCR0[0] (x87) must be 1");
 	if (xcr0 & ~supported)
-		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, lowest(xcr0 & ~supported), 0xd00,
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(xcr0 & ~supported), 0xd00,
 				    supported, xcr0, "XCR0 has a bit that the CPU does not list");
 	for (rest = xcr0; rest; rest &= rest - 1) {
-		unsigned id = lowest(rest);
+		unsigned id = xst_mask_first(rest);
 		const struct xst_comp_info *c = xst_comp_info(id);
 
 		if (!c || c->kind != XST_KIND_USER)
@@ -62,11 +57,11 @@ int xst_xss_check(uint64_t xss, uint64_t supported, struct xst_diag *diag)
 	uint64_t users = xss & XST_MASK_USER;
 
 	if (users)
-		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, lowest(users), 0xd01,
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(users), 0xd01,
 				    XST_MASK_SUPER, xss,
 				    "a user component belongs to XCR0, not to IA32_XSS");
 	if (xss & ~supported)
-		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, lowest(xss & ~supported), 0xd01,
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(xss & ~supported), 0xd01,
 				    supported, xss, "IA32_XSS has a bit that the CPU does not list");
 	return XST_OK;
 }
@@ -81,7 +76,7 @@ uint64_t xst_xcr0_usable(uint64_t supported)
 	do {
 		before = usable;
 		for (rest = before; rest; rest &= rest - 1) {
-			const struct xst_comp_info *c = xst_comp_info(lowest(rest));
+			const struct xst_comp_info *c = xst_comp_info(xst_mask_first(rest));
 
 			if ((usable & c->needs) != c->needs ||
 			    (usable & c->together) != c->together)

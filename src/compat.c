@@ -2,8 +2,6 @@
 /* Two CPUs or two layouts compared component by component, and what a group of CPUs shares. */
 #include <xst/compat.h>
 
-#define ID_OF(mask) ((unsigned)__builtin_ctzll(mask))
-
 const char *xst_compat_name(enum xst_compat compat)
 {
 	switch (compat) {
@@ -112,7 +110,7 @@ int xst_compat_layouts(const struct xst_layout *from, const struct xst_layout *t
 	report->to_bytes = to->bytes;
 	report->extra = to->mask & ~from->mask;
 	for (rest = from->mask; rest; rest &= rest - 1) {
-		unsigned i = ID_OF(rest);
+		unsigned i = xst_mask_first(rest);
 
 		if (!(to->mask & XST_MASK(i)))
 			put(report, i, XST_COMPAT_MISSING, to->mask, from->mask, diag);
@@ -181,7 +179,7 @@ int xst_compat_cpus(const struct xst_caps *from, const struct xst_caps *to, uint
 	report->mxcsr = from->mxcsr_mask & ~to->mxcsr_mask;
 	report->extra = target & ~has;
 	for (rest = has; rest; rest &= rest - 1) {
-		unsigned i = ID_OF(rest);
+		unsigned i = xst_mask_first(rest);
 		uint64_t want = 0, got = 0;
 		enum xst_compat c;
 
@@ -253,7 +251,7 @@ void xst_baseline_add(struct xst_baseline *b, const struct xst_caps *caps)
 	for (rest = b->xcr0 & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
 		uint64_t want, got;
 
-		if (compare(b->first, caps, ID_OF(rest), &want, &got) != XST_COMPAT_SAME)
+		if (compare(b->first, caps, xst_mask_first(rest), &want, &got) != XST_COMPAT_SAME)
 			b->moving |= rest & -rest;
 	}
 	settle(b);

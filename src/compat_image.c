@@ -78,7 +78,7 @@ int xst_compat_image(const struct xst_image *image, const struct xst_restore *on
 	report->form_differs = form;
 	report->verdict = XST_VERDICT_OK;
 	for (rest = image->layout->mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 
 		if (live & XST_MASK(i))
 			weigh(report, image->layout, to, i, diag);
@@ -98,7 +98,7 @@ int xst_compat_image(const struct xst_image *image, const struct xst_restore *on
 		       "the target needs another format");
 	else if (to->format == XST_COMPACTED && (image->layout->mask & ~to->mask))
 		decide(report, diag, XST_VERDICT_CONVERT, XST_ERR_MISMATCH,
-		       (uint32_t)__builtin_ctzll(image->layout->mask & ~to->mask),
+		       xst_mask_first(image->layout->mask & ~to->mask),
 		       XST_OFF_XCOMP_BV, to->mask, image->layout->mask,
 		       "XCOMP_BV names a component that the target does not have");
 	report->size_only = report->verdict == XST_VERDICT_OK && report->from_bytes != report->to_bytes;

@@ -18,11 +18,6 @@ static inline void clear(void *dst, size_t n)
 	__builtin_memset(dst, 0, n);
 }
 
-static uint32_t lowest(uint64_t mask)
-{
-	return (uint32_t)__builtin_ctzll(mask);
-}
-
 /* Bytes of component @id that mean something, of the @size it has. */
 static uint32_t used_bytes(unsigned id, uint32_t size)
 {
@@ -133,7 +128,7 @@ static int check_source(const struct xst_image *from, uint64_t drop, uint64_t *b
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, XST_OFF_XCOMP_BV,
 				    want, xcomp_bv, "XCOMP_BV does not fit the layout");
 	if (*bv & ~l->mask)
-		return xst_diag_set(diag, XST_ERR_INVALID, lowest(*bv & ~l->mask),
+		return xst_diag_set(diag, XST_ERR_INVALID, xst_mask_first(*bv & ~l->mask),
 				    XST_OFF_XSTATE_BV, l->mask, *bv,
 				    "XSTATE_BV names a component that the layout does not have");
 	if (xst_get64(from->area, XST_OFF_XCOMP_BV + 8))
@@ -144,7 +139,7 @@ static int check_source(const struct xst_image *from, uint64_t drop, uint64_t *b
 	if (from->bytes >= l->bytes)
 		return XST_OK;
 	for (rest = *bv & ~drop & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		uint32_t i = lowest(rest);
+		uint32_t i = xst_mask_first(rest);
 
 		if ((uint64_t)l->offset[i] + l->size[i] > from->bytes)
 			return xst_diag_set(diag, XST_ERR_NEED_BYTES, i, l->offset[i],
@@ -237,7 +232,7 @@ static int make_plan(const struct xst_image *from, const struct xst_layout *to, 
 
 	p->plain = false;
 	for (rest = live & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		uint32_t i = lowest(rest), n = l->size[i];
+		uint32_t i = xst_mask_first(rest), n = l->size[i];
 
 		if (n > to->size[i] || (rest & -rest & padded)) {
 			int err = fit(from, to, i, &n, diag);
@@ -281,7 +276,7 @@ static void copy_extended(const struct xst_image *from, const struct xst_image *
 		for (live &= ~XST_MASK_LEGACY; live; live &= live - 1) {
 			uint32_t n;
 
-			i = lowest(live);
+			i = xst_mask_first(live);
 			n = used_bytes(i, from->layout->size[i]);
 			copy(dst + to->layout->offset[i], src + from->layout->offset[i],
 			     n < to->layout->size[i] ? n : to->layout->size[i]);
@@ -338,7 +333,7 @@ int xst_image_convert(const struct xst_image *from, const struct xst_image *to,
 		bv_out |= XST_MASK_SSE;
 	lost = bv_out & ~to->layout->mask;
 	if (lost)
-		return xst_diag_set(diag, XST_ERR_LIVE, lowest(lost), XST_OFF_XSTATE_BV,
+		return xst_diag_set(diag, XST_ERR_LIVE, xst_mask_first(lost), XST_OFF_XSTATE_BV,
 				    to->layout->mask, bv_out,
 				    "a live component has no place in the target");
 	err = make_plan(from, to->layout, live, &plan, diag);

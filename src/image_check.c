@@ -31,7 +31,7 @@ static int broken(struct xst_verdict *v, struct xst_diag *diag, enum xst_rule ru
 static int broken_mask(struct xst_verdict *v, struct xst_diag *diag, enum xst_rule rule,
 		       uint32_t offset, uint64_t allowed, uint64_t got)
 {
-	return broken(v, diag, rule, (uint32_t)__builtin_ctzll(got & ~allowed), offset, allowed, got);
+	return broken(v, diag, rule, xst_mask_first(got & ~allowed), offset, allowed, got);
 }
 
 static int broken_header(struct xst_verdict *v, struct xst_diag *diag, enum xst_rule rule,
@@ -66,7 +66,7 @@ static int check_ends(const struct xst_restore *how, uint64_t wanted, uint64_t x
 	rest = (v->format == XST_COMPACTED ? xcomp_bv & ~XST_XCOMP_COMPACT : wanted) &
 	       ~XST_MASK_LEGACY;
 	for (; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 		uint32_t start = comp[i].offset;
 
 		if (v->format == XST_COMPACTED) {
@@ -251,7 +251,7 @@ static int check_xrstor(const struct xst_restore *how, const void *area, size_t 
 	v->loads = rfbm & bv;
 	v->inits = rfbm & ~bv;
 	if (v->loads & how->xfd)
-		return broken(v, diag, XST_RULE_XFD, (uint32_t)__builtin_ctzll(v->loads & how->xfd),
+		return broken(v, diag, XST_RULE_XFD, xst_mask_first(v->loads & how->xfd),
 			      XST_OFF_XSTATE_BV, 0, v->loads & how->xfd);
 	err = check_ends(how, rfbm, xcomp_bv, bytes, v, diag);
 	if (!err)

@@ -17,7 +17,7 @@ static int find_overlap(const struct xst_layout *l, unsigned i, struct xst_diag 
 	uint64_t rest;
 
 	for (rest = l->mask & (XST_MASK(i) - 1) & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned j = (unsigned)__builtin_ctzll(rest);
+		unsigned j = xst_mask_first(rest);
 
 		if (l->offset[i] < l->offset[j] + l->size[j] &&
 		    l->offset[j] < l->offset[i] + l->size[i])
@@ -41,7 +41,7 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 	if (mask & ~(caps->xcr0 | caps->xss)) {
 		uint64_t odd = mask & ~(caps->xcr0 | caps->xss);
 
-		return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, (uint32_t)__builtin_ctzll(odd),
+		return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED, xst_mask_first(odd),
 				    0xd00, caps->xcr0 | caps->xss, mask,
 				    "the CPU does not list this component");
 	}
@@ -54,7 +54,7 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 	layout->size[XST_COMP_SSE] = XST_BYTES_SSE;
 
 	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 		const struct xst_comp_caps *c = &caps->comp[i];
 
 		if (!c->bytes || c->bytes >= XST_COMP_BYTES_MAX)

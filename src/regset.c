@@ -86,7 +86,7 @@ int xst_regset_layout_note(const void *note, size_t bytes, uint64_t xcr0,
 		layout->mask &= xcr0;
 		layout->bytes = XST_EXT_OFFSET;
 		for (rest = layout->mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-			unsigned i = (unsigned)__builtin_ctzll(rest);
+			unsigned i = xst_mask_first(rest);
 
 			place(layout, i, layout->offset[i], layout->size[i]);
 		}
@@ -116,7 +116,7 @@ static bool same(const struct xst_layout *a, const struct xst_layout *b)
 	uint64_t rest;
 
 	for (rest = a->mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 
 		if (a->offset[i] != b->offset[i] || a->size[i] != b->size[i])
 			return false;
@@ -175,7 +175,7 @@ static bool pack(uint64_t mask, bool alt, struct xst_layout *l)
 	legacy(l, mask & XST_MASK_LEGACY);
 	l->format = XST_COMPACTED;
 	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 		const struct xst_comp_info *info = xst_comp_info(i);
 
 		if (!info)
@@ -199,7 +199,7 @@ const char *xst_regset_compacted(uint64_t mask, unsigned nth, struct xst_layout 
 	    !pack(mask, true, layout))
 		return NULL;
 	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
+		unsigned i = xst_mask_first(rest);
 
 		if (layout->offset[i] != usual.offset[i])
 			return names[AMD_ZEN2];

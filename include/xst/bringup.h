@@ -16,7 +16,7 @@ extern "C" {
  * @want: components wanted, see xst_system_compute(); XST_WANT_ALL_USER.
  * @sys:  out; complete on success.
  *
- * Enables the features on this CPU, then compares the compacted size CPUID sums up with the one
+ * Enables the features on this CPU, reads MXCSR_MASK, then compares the compacted size CPUID sums up with the one
  * computed, and saves a known image in the chosen form to see every byte arrive in its place. A
  * form that fails is avoided (sys->avoided says why) and the next older one is tried: hypervisors
  * and emulators lie.

@@ -106,8 +106,8 @@ int xst_caps_from_leaves(const struct xst_cpuid_leaf *leaves, size_t count,
  * xst_caps_native() - read the CPU this runs on.
  * @caps: out; overwritten whole.
  *
- * MXCSR_MASK is read with FXSAVE only where CR4.OSFXSR allows (ring 0 callers: after enabling it;
- * see xst_cpu_init()); until then it is the default for the CPU.
+ * MXCSR_MASK is the default for the CPU: only FXSAVE says it, where CR4.OSFXSR is set.
+ * xst_system_init() and xst_cpu_init() read it then.
  *
  * Context: any ring; executes CPUID, which exits to the hypervisor in a guest; never faults.
  * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without CPUID.
@@ -124,6 +124,19 @@ int xst_caps_native(struct xst_caps *caps);
  * Return:  a subset of xcr0 | xss.
  */
 uint64_t xst_caps_placed(const struct xst_caps *caps);
+
+/**
+ * xst_caps_cover() - has another CPU of the same machine all that the first one's tasks depend on?
+ * @boot: the CPU whose layouts are in use.
+ * @ap:   the one that comes up (hybrid cores, hotplug); it may have more.
+ * @mask: components in use.
+ * @diag: out, optional: the first component that is missing or elsewhere and both values.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  XST_OK or XST_ERR_MISMATCH.
+ */
+int xst_caps_cover(const struct xst_caps *boot, const struct xst_caps *ap, uint64_t mask,
+		   struct xst_diag *diag);
 
 /**
  * xst_caps_agree() - does another CPU of the same machine fit the one that booted?

@@ -23,6 +23,19 @@ enum xst_comp {
 
 #define XST_MASK(id) (1ULL << (id))
 
+/* The lowest component of @mask, which is not empty. By halves where a register has 32 bits: the
+ * compiler's own way is a call of libgcc on CPUs without CMOV. */
+static inline unsigned xst_mask_first(uint64_t mask)
+{
+#ifdef __x86_64__
+	return (unsigned)__builtin_ctzll(mask);
+#else
+	const uint32_t low = (uint32_t)mask;
+
+	return (unsigned)(low ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(mask >> 32)));
+#endif
+}
+
 /* A CPUID flag as one number: never 0, which means "none". */
 enum xst_cpuid_reg { XST_REG_EAX, XST_REG_EBX, XST_REG_ECX, XST_REG_EDX };
 #define XST_FLAG_NONE 0ULL

@@ -102,10 +102,35 @@ static void hybrid_cpus(void **state)
 	second_cpu(&caps);
 	caps.xsaves = false;
 	bring_second(XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT);
+	second_cpu(&caps);
+	caps.xgetbv1 = false;
+	bring_second(XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT);
+	/* MXCSR bits are missing, which only FXSAVE says. */
+	second_cpu(&caps);
+	caps.mxcsr_mask = 0xffbf;
+	bring_second(XST_ERR_MISMATCH, XST_COMP_SSE);
 	/* More than the first one has is fine. */
 	second_cpu(&caps);
 	caps.xcr0 |= XST_MASK_AMX;
+	caps.mxcsr_mask |= 1u << 17;
 	bring_second(XST_OK, 0);
+}
+
+/* MXCSR_MASK comes from the CPU's FXSAVE, not from CPUID. */
+static void mxcsr_mask(void **state)
+{
+	static const uint32_t said[] = {0xffff, 0x2ffff, 0xffbf};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		one_cpu(XST_INSN_FXSAVE, 0);
+		rig.caps.mxcsr_mask = said[i];
+		rig.caps.caveats |= XST_CAVEAT_MXCSR_MASK_ASSUMED;
+		assert_int_equal(xst_system_init(&rig.sys, XST_WANT_ALL_USER), XST_OK);
+		assert_int_equal(rig.sys.caps.mxcsr_mask, said[i]);
+		assert_false(rig.sys.caps.caveats & XST_CAVEAT_MXCSR_MASK_ASSUMED);
+	}
 }
 
 /* The self-test runs on every CPU, not on the first one only. */
@@ -151,6 +176,7 @@ int main(void)
 		cmocka_unit_test(misplacing_emulator),
 		cmocka_unit_test(lying_sums),
 		cmocka_unit_test(hybrid_cpus),
+		cmocka_unit_test(mxcsr_mask),
 		cmocka_unit_test(misplacing_second_cpu),
 		cmocka_unit_test(bad_id),
 		cmocka_unit_test(registers_are_init),
