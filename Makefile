@@ -7,7 +7,7 @@ BUILD = build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := all
-.PHONY: all run lab-full test test-full bench fuzz bochs install clean help
+.PHONY: all run lab-full test test-full bench fuzz dist bochs install clean help
 
 all: ## build everything; the command is build/xstate
 	@scripts/need.sh build
@@ -42,6 +42,12 @@ fuzz: ## every fuzz harness for FUZZ_SECONDS (60) each, with clang
 	@scripts/need.sh build test
 	@scripts/fuzz.sh
 
+dist: ## the library as two files to copy: dist/xst.h and dist/xst.c
+	@scripts/need.sh build
+	@scripts/build.sh $(BUILD) -- src/xst.h
+	@mkdir -p dist && cp $(BUILD)/src/xst.h $(BUILD)/src/xst.c dist/
+	@echo "dist/xst.h dist/xst.c: docs/embedding.md says how to use them"
+
 bochs: ## bring a Bochs of at least 3.1 into a private folder
 	@scripts/need.sh -- lab
 	@scripts/bochs.sh
@@ -52,7 +58,7 @@ install: all ## install below PREFIX (/usr/local); DESTDIR is obeyed
 	@echo "installed below $(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built
-	rm -rf build build-*
+	rm -rf build build-* dist
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20

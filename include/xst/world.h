@@ -2,7 +2,7 @@
 /*
  * A world is what the engine runs on: ring 0 of a real (or emulated) CPU, user mode, or the software
  * CPU in model/. It is one header with the functions below, static inline, chosen at compile time
- * with -DXST_WORLD='"that.h"'; the default is ring 0.
+ * with -DXST_WORLD='"that.h"'; the default is ring 0, -DXST_USER_MODE is user mode.
  *
  *   XST_WORLD_HAS_TS, XST_WORLD_HAS_XSAVES      0 or 1
  *   xst_w_this()                                the CPU we are on, before there is a struct xst_cpu
@@ -25,8 +25,10 @@
 #include <xst/port.h>
 #include <xst/system.h>
 
-#ifdef XST_WORLD
+#if defined(XST_WORLD)
 #include XST_WORLD
+#elif defined(XST_USER_MODE)
+#include <xst/world_user.h>
 #else
 #include <xst/world_ring0.h>
 #endif

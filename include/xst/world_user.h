@@ -2,7 +2,7 @@
 /*
  * The world of user mode: fibers, runtimes, benchmarks. No CR0.TS and no XSAVES, so first-use
  * policies are refused; the operating system has enabled what can be used. See world.h for the
- * contract; build the engine with -DXST_WORLD='<xst/world_user.h>'.
+ * contract; build the engine with -DXST_USER_MODE.
  */
 #ifndef XST_WORLD_USER_H
 #define XST_WORLD_USER_H
