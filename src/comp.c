@@ -21,6 +21,18 @@ const struct xst_comp_info *xst_comp_info(unsigned id)
 	return id == comp_table[last].id ? &comp_table[last] : NULL;
 }
 
+uint32_t xst_comp_used(unsigned id, uint32_t size)
+{
+	switch (id) {
+#define XST_COMP_USED(SYM, used)                                                                   \
+	case XST_COMP_##SYM:                                                                       \
+		return size < (used) ? size : (used);
+#include <xst/comp.def>
+	default:
+		return size;
+	}
+}
+
 int xst_xcr0_check(uint64_t xcr0, uint64_t supported, struct xst_diag *diag)
 {
 	uint64_t rest;

@@ -18,19 +18,6 @@ static inline void clear(void *dst, size_t n)
 	__builtin_memset(dst, 0, n);
 }
 
-/* Bytes of component @id that mean something, of the @size it has. */
-static uint32_t used_bytes(unsigned id, uint32_t size)
-{
-	switch (id) {
-#define XST_COMP_USED(SYM, used)                                                                   \
-	case XST_COMP_##SYM:                                                                       \
-		return size < (used) ? size : (used);
-#include <xst/comp.def>
-	default:
-		return size;
-	}
-}
-
 int xst_image_layout(const struct xst_caps *caps, uint64_t xcr0, const void *area, size_t bytes,
 		     struct xst_layout *layout, struct xst_diag *diag)
 {
@@ -210,7 +197,7 @@ static int __attribute__((noinline)) fit(const struct xst_image *from, const str
 	const uint8_t *data = (const uint8_t *)from->area + from->layout->offset[i];
 	uint32_t n;
 
-	*bytes = used_bytes(i, *bytes);
+	*bytes = xst_comp_used(i, *bytes);
 	for (n = to->size[i]; n < *bytes; n++)
 		if (data[n])
 			return xst_diag_set(diag, XST_ERR_LIVE, i, from->layout->offset[i] + n,
@@ -277,7 +264,7 @@ static void copy_extended(const struct xst_image *from, const struct xst_image *
 			uint32_t n;
 
 			i = xst_mask_first(live);
-			n = used_bytes(i, from->layout->size[i]);
+			n = xst_comp_used(i, from->layout->size[i]);
 			copy(dst + to->layout->offset[i], src + from->layout->offset[i],
 			     n < to->layout->size[i] ? n : to->layout->size[i]);
 		}

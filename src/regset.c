@@ -1,208 +1,159 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which layout a register set has: by its note, or by elimination. */
+/* The register sets of a live task, both directions, and the notes of a core file. */
 #include <xst/regset.h>
 
-enum family { INTEL, AMD, AMD_ZEN2, AMD_15H, FAMILIES };
+#define NOTE_HEADER 12u /* name size, contents size, type */
 
-static const char *const names[FAMILIES] = {
-	[INTEL] = "Intel",
-	[AMD] = "AMD Zen 3 and later",
-	[AMD_ZEN2] = "AMD Zen 2",
-	[AMD_15H] = "AMD family 15h",
-};
-
-static const struct {
-	uint8_t family, component;
-	bool alt;
-	uint16_t offset;
-} known[] = {
-#define XST_KNOWN(FAMILY, SYM, offset)     {FAMILY, XST_COMP_##SYM, false, offset},
-#define XST_KNOWN_ALT(FAMILY, SYM, offset) {FAMILY, XST_COMP_##SYM, true, offset},
-#include <xst/known.def>
-};
-
-uint64_t xst_regset_xcr0(const void *area, size_t bytes)
+int xst_regset_bytes(const struct xst_system *sys, uint64_t mask, enum xst_regset set,
+		     struct xst_diag *diag)
 {
-	return bytes < XST_EXT_OFFSET ? 0 : xst_get64(area, XST_OFF_SOFTWARE);
+	if (set == XST_REGSET_I387)
+		return (int)XST_FNSAVE_BYTES;
+	if (set == XST_REGSET_FPX && sys->insn >= XST_INSN_FXSAVE)
+		return (int)XST_LEGACY_BYTES;
+	if (set == XST_REGSET_XSTATE && sys->insn >= XST_INSN_XSAVE)
+		return xst_uabi_bytes(sys, mask, diag);
+	return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0x100, set, sys->insn,
+			    "this machine has no such register set");
 }
 
-static void legacy(struct xst_layout *l, uint64_t mask)
+/* The state as an image in scratch: every set is made of it. */
+static int get_image(const struct xst_uabi *t, struct xst_layout *l, struct xst_diag *diag)
 {
-	__builtin_memset(l, 0, sizeof(*l));
-	l->mask = mask;
-	l->format = XST_STANDARD;
-	l->bytes = XST_EXT_OFFSET;
-	l->size[XST_COMP_X87] = 160;
-	l->offset[XST_COMP_SSE] = XST_OFF_XMM;
-	l->size[XST_COMP_SSE] = 256;
+	const struct xst_image image = {t->scratch, t->scratch_bytes, l};
+	int err = xst_uabi_layout(t->sys, t->mask, l, diag);
+
+	return err ? err : xst_uabi_get(t, &image, diag);
 }
 
-static void place(struct xst_layout *l, unsigned id, uint32_t offset, uint32_t size)
+static const struct xst_x87_selectors *selectors(const struct xst_uabi *t)
 {
-	l->mask |= XST_MASK(id);
-	l->offset[id] = offset;
-	l->size[id] = size;
-	if (offset + size > l->bytes)
-		l->bytes = offset + size;
+	return XST_UABI_WIDE ? &t->sel : NULL;
 }
 
-int xst_regset_layout_note(const void *note, size_t bytes, uint64_t xcr0,
-			   struct xst_layout *layout, struct xst_diag *diag)
+int xst_regset_get(const struct xst_uabi *t, enum xst_regset set, size_t offset, void *buffer,
+		   size_t count, struct xst_diag *diag)
 {
-	const uint32_t limit = 1u << 20; /* no area is that large; sums cannot overflow */
-	uint64_t seen = 0;
-	size_t at;
+	int bytes = xst_regset_bytes(t->sys, t->mask, set, diag), err;
+	const uint8_t *data = t->scratch;
+	uint8_t fn[XST_FNSAVE_BYTES];
+	struct xst_layout l;
 
-	legacy(layout, xcr0 & XST_MASK_LEGACY);
-	if (!bytes || bytes % XST_LAYOUT_RECORD_BYTES)
-		return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, 0,
-				    XST_LAYOUT_RECORD_BYTES, bytes,
-				    "the layout note is not made of whole records");
-	for (at = 0; at < bytes; at += XST_LAYOUT_RECORD_BYTES) {
-		uint32_t id = xst_get32(note, at), size = xst_get32(note, at + 4);
-		uint32_t offset = xst_get32(note, at + 8);
-		unsigned i;
-
-		if (id < 2)
-			continue;
-		if (id > 62 || (seen & XST_MASK(id)) || !size || offset < XST_EXT_OFFSET ||
-		    size > limit || offset > limit)
-			return xst_diag_set(diag, XST_ERR_INVALID, id < 63 ? id : XST_DIAG_NO_COMPONENT,
-					    (uint32_t)at, XST_EXT_OFFSET, offset,
-					    "a record of the layout note makes no sense");
-		for (i = 2; i < 63; i++)
-			if ((seen & XST_MASK(i)) && offset < layout->offset[i] + layout->size[i] &&
-			    layout->offset[i] < offset + size)
-				return xst_diag_set(diag, XST_ERR_OVERLAP, id, (uint32_t)at,
-						    layout->offset[i], offset,
-						    "two components claim the same bytes");
-		seen |= XST_MASK(id);
-		place(layout, id, offset, size);
+	if (bytes < 0)
+		return bytes;
+	err = get_image(t, &l, diag);
+	if (err)
+		return err;
+	if (set == XST_REGSET_I387) {
+		/* Of a pointer that has more than 32 bits the low half has to do. */
+		(void)xst_fxsave_to_fnsave(data, XST_UABI_WIDE, selectors(t), fn);
+		data = fn;
+	} else if (set == XST_REGSET_XSTATE) {
+		xst_put64(t->scratch, XST_OFF_SOFTWARE, l.mask);
 	}
-	/* Described is one thing, enabled another: keep what the set was made with. */
-	if (xcr0) {
-		uint64_t rest;
-
-		layout->mask &= xcr0;
-		layout->bytes = XST_EXT_OFFSET;
-		for (rest = layout->mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-			unsigned i = xst_mask_first(rest);
-
-			place(layout, i, layout->offset[i], layout->size[i]);
-		}
-	}
-	return XST_OK;
+	if (offset >= (size_t)bytes)
+		return 0;
+	if (count > (size_t)bytes - offset)
+		count = (size_t)bytes - offset;
+	__builtin_memcpy(buffer, data + offset, count);
+	return (int)count;
 }
 
-/* Lay @xcr0 out as @family does; false when it does not know a component. */
-static bool lay_out(enum family family, uint64_t xcr0, struct xst_layout *l)
+/* I387 and FPX: put the bytes over what is there. */
+static void overlay(const struct xst_uabi *t, enum xst_regset set, size_t offset,
+		    const void *buffer, size_t count)
 {
-	size_t i;
+	uint8_t fn[XST_FNSAVE_BYTES], *image = t->scratch;
+	uint64_t bv = xst_get64(image, XST_OFF_XSTATE_BV) | XST_MASK_X87;
 
-	legacy(l, xcr0 & XST_MASK_LEGACY);
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		const struct xst_comp_info *info = xst_comp_info(known[i].component);
-
-		if (known[i].family != family || !(xcr0 & XST_MASK(known[i].component)))
-			continue;
-		place(l, known[i].component, known[i].offset,
-		      known[i].alt ? info->bytes_alt : info->bytes);
+	if (set == XST_REGSET_FPX) {
+		__builtin_memcpy(image + offset, buffer, count);
+		bv |= XST_MASK_SSE;
+	} else {
+		(void)xst_fxsave_to_fnsave(image, XST_UABI_WIDE, selectors(t), fn);
+		__builtin_memcpy(fn + offset, buffer, count);
+		xst_fnsave_to_fxsave(fn, XST_UABI_WIDE, image);
 	}
-	return l->mask == xcr0;
+	xst_put64(image, XST_OFF_XSTATE_BV, bv);
 }
 
-static bool same(const struct xst_layout *a, const struct xst_layout *b)
+int xst_regset_set(const struct xst_uabi *t, enum xst_regset set, size_t offset, const void *buffer,
+		   size_t count, struct xst_diag *diag)
 {
+	int bytes = xst_regset_bytes(t->sys, t->mask, set, diag), err;
+	struct xst_layout l;
+	struct xst_image image = {t->scratch, t->scratch_bytes, &l};
+
+	if (bytes < 0)
+		return bytes;
+	if (offset > (size_t)bytes || count > (size_t)bytes - offset)
+		return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, (uint32_t)offset,
+				    (uint64_t)bytes, count, "the set ends before that");
+	if (set == XST_REGSET_XSTATE) {
+		if (offset || count != (size_t)bytes)
+			return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT,
+					    (uint32_t)offset, (uint64_t)bytes, count,
+					    "XSTATE is written as a whole or not at all");
+		err = xst_uabi_layout(t->sys, t->mask, &l, diag);
+		if (err)
+			return err;
+		image.area = (void *)(uintptr_t)buffer;
+		image.bytes = count;
+		return xst_uabi_set(t, &image, XST_UABI_MXCSR_BY_BV, diag);
+	}
+	err = get_image(t, &l, diag);
+	if (err)
+		return err;
+	overlay(t, set, offset, buffer, count);
+	return xst_uabi_set(t, &image, XST_UABI_MXCSR_ALWAYS, diag);
+}
+
+int xst_regset_put_layout(const struct xst_caps *caps, uint64_t mask, void *note, size_t bytes,
+			  struct xst_diag *diag)
+{
+	struct xst_layout l;
+	uint32_t at = 0, need = 0;
 	uint64_t rest;
+	int err = xst_layout_compute(caps, mask, XST_STANDARD, &l, diag);
 
-	for (rest = a->mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
+	if (err)
+		return err;
+	mask &= ~XST_MASK_LEGACY;
+	for (rest = mask; rest; rest &= rest - 1)
+		need += XST_LAYOUT_RECORD_BYTES;
+	if (bytes < need)
+		return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_DIAG_NO_COMPONENT, 0, need, bytes,
+				    "the note does not fit");
+	for (rest = mask; rest; rest &= rest - 1, at += XST_LAYOUT_RECORD_BYTES) {
 		unsigned i = xst_mask_first(rest);
 
-		if (a->offset[i] != b->offset[i] || a->size[i] != b->size[i])
-			return false;
+		xst_put32(note, at, i);
+		xst_put32(note, at + 4, l.size[i]);
+		xst_put32(note, at + 8, l.offset[i]);
+		/* As CPUID leaf 0DH has them in ECX. */
+		xst_put32(note, at + 12,
+			  (caps->comp[i].align64 ? 2u : 0u) | (caps->comp[i].xfd ? 4u : 0u));
 	}
-	return true;
+	return (int)need;
 }
 
-static bool fits(enum family family, uint64_t xcr0, size_t bytes, bool exact,
-		 struct xst_layout *l)
+int xst_regset_put_note(uint32_t type, const void *contents, size_t size, void *note, size_t bytes,
+			struct xst_diag *diag)
 {
-	if (!lay_out(family, xcr0, l))
-		return false;
-	return !bytes || (exact ? l->bytes == bytes : l->bytes <= bytes);
-}
+	static const char core[8] = "CORE", linux_name[8] = "LINUX";
+	const char *owner = type == XST_NT_FPREGSET ? core : linux_name;
+	const uint32_t owner_bytes = type == XST_NT_FPREGSET ? 5 : 6;
+	const size_t head = NOTE_HEADER + sizeof(core), need = head + ((size + 3) & ~(size_t)3);
+	uint8_t *out = note;
 
-const char *xst_regset_candidate(uint64_t xcr0, size_t bytes, unsigned nth,
-				 struct xst_layout *layout)
-{
-	struct xst_layout other;
-	bool exact = false;
-	unsigned f, g;
-
-	for (f = 0; f < FAMILIES; f++)
-		exact |= fits((enum family)f, xcr0, bytes, true, layout);
-	for (f = 0; f < FAMILIES; f++) {
-		bool known_already = false;
-
-		if (!fits((enum family)f, xcr0, bytes, exact, layout))
-			continue;
-		for (g = 0; g < f; g++)
-			known_already |= fits((enum family)g, xcr0, bytes, exact, &other) &&
-					 same(layout, &other);
-		if (!known_already && !nth--)
-			return names[f];
-	}
-	return NULL;
-}
-
-static bool aligned(unsigned id)
-{
-	switch (id) {
-#define XST_KNOWN_ALIGN64(SYM) case XST_COMP_##SYM:
-#include <xst/known.def>
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Pack @mask; with @alt by the other sizes of comp.def. False for a component without a size. */
-static bool pack(uint64_t mask, bool alt, struct xst_layout *l)
-{
-	uint32_t next = XST_EXT_OFFSET;
-	uint64_t rest;
-
-	legacy(l, mask & XST_MASK_LEGACY);
-	l->format = XST_COMPACTED;
-	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = xst_mask_first(rest);
-		const struct xst_comp_info *info = xst_comp_info(i);
-
-		if (!info)
-			return false;
-		if (aligned(i))
-			next = (next + 63u) & ~63u;
-		place(l, i, next, alt && info->bytes_alt ? info->bytes_alt : info->bytes);
-		next += l->size[i];
-	}
-	return true;
-}
-
-const char *xst_regset_compacted(uint64_t mask, unsigned nth, struct xst_layout *layout)
-{
-	struct xst_layout usual;
-	uint64_t rest;
-
-	if (!nth)
-		return pack(mask, false, layout) ? "every CPU but AMD Zen 2" : NULL;
-	if (nth > 1 || !lay_out(AMD_ZEN2, mask, layout) || !pack(mask, false, &usual) ||
-	    !pack(mask, true, layout))
-		return NULL;
-	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
-		unsigned i = xst_mask_first(rest);
-
-		if (layout->offset[i] != usual.offset[i])
-			return names[AMD_ZEN2];
-	}
-	return NULL;
+	if (size > 0x7fffffffu - head || bytes < need)
+		return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_DIAG_NO_COMPONENT, 0, need, bytes,
+				    "the note does not fit");
+	xst_put32(out, 0, owner_bytes);
+	xst_put32(out, 4, (uint32_t)size);
+	xst_put32(out, 8, type);
+	__builtin_memcpy(out + NOTE_HEADER, owner, sizeof(core));
+	__builtin_memset(out + head, 0, need - head);
+	__builtin_memcpy(out + head, contents, size);
+	return (int)need;
 }

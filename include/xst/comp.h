@@ -104,6 +104,15 @@ struct xst_comp_info {
 const struct xst_comp_info *xst_comp_info(unsigned id);
 
 /**
+ * xst_comp_used() - bytes of a component that mean something, of the @size it has.
+ *
+ * The rest is padding: nothing that hardware writes or reads.
+ *
+ * Context: any ring; pure; never faults.
+ */
+uint32_t xst_comp_used(unsigned id, uint32_t size);
+
+/**
  * xst_xcr0_check() - would XSETBV accept @xcr0 on a CPU that supports @supported?
  * @xcr0:      the value to judge.
  * @supported: user components the CPU enumerates (leaf 0DH, sub-leaf 0, EDX:EAX).

@@ -25,6 +25,12 @@
  *                      off, so while waiting serve such requests of other CPUs, or two CPUs that
  *                      fetch from each other wait for ever. Default: none, and save=displaced is
  *                      then refused unless the caller promises to bind tasks (XST_BOUND).
+ *
+ *   XST_COPY_TO_USER(dst, src, bytes), XST_COPY_FROM_USER(dst, src, bytes)
+ *                      copy to or from a task's memory (signal frames); 0, or anything else when
+ *                      that memory cannot be accessed. Check that the range is user memory at all,
+ *                      and let a fault within it end the copy (your exception table): what was
+ *                      copied until then may stay. Default: memcpy, and nothing ever fails.
  */
 #ifndef XST_PORT_H
 #define XST_PORT_H
@@ -44,6 +50,12 @@
 #else
 #define XST_HAS_FETCH 0
 #define XST_FETCH(cpu, home, ctx) ((void)0)
+#endif
+#ifndef XST_COPY_TO_USER
+#define XST_COPY_TO_USER(dst, src, bytes) (__builtin_memcpy(dst, src, bytes), 0)
+#endif
+#ifndef XST_COPY_FROM_USER
+#define XST_COPY_FROM_USER(dst, src, bytes) (__builtin_memcpy(dst, src, bytes), 0)
 #endif
 #ifndef XST_ASM_FIXUP
 #define XST_ASM_FIXUP(fault, resume) ""

@@ -6,12 +6,18 @@
  * the components lie. Newer kernels add NT_X86_XSAVE_LAYOUT; for older ones the size and XCR0 leave
  * a few candidates, often one. The CPU that reads must never be asked: it may be another one.
  *
+ * The sets of a live task (ptrace) are read and written here too:
+ *
+ *	I387	108 bytes, the FNSAVE image of a 32-bit process
+ *	FPX	512 bytes, FXSAVE
+ *	XSTATE	the whole standard-format image of all user components
+ *
  * Ref: Linux, Documentation/arch/x86/xstate.rst; include/uapi/linux/elf.h
  */
 #ifndef XST_REGSET_H
 #define XST_REGSET_H
 
-#include <xst/image.h>
+#include <xst/uabi.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +84,95 @@ const char *xst_regset_candidate(uint64_t xcr0, size_t bytes, unsigned nth,
  * Return:  the family's name; NULL when there is no @nth candidate.
  */
 const char *xst_regset_compacted(uint64_t mask, unsigned nth, struct xst_layout *layout);
+
+enum xst_regset { XST_REGSET_I387, XST_REGSET_FPX, XST_REGSET_XSTATE };
+
+/**
+ * xst_regset_bytes() - the size of a set.
+ * @sys:  the machine.
+ * @mask: components of XSTATE; 0: all that XCR0 enables.
+ * @set:  which.
+ * @diag: out, optional.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  the bytes; XST_ERR_UNSUPPORTED when the machine has no such set (FPX without FXSAVE, XSTATE
+ *          without XSAVE); errors of xst_uabi_layout().
+ */
+int xst_regset_bytes(const struct xst_system *sys, uint64_t mask, enum xst_regset set,
+		     struct xst_diag *diag);
+
+/**
+ * xst_regset_get() - read a part of a task's set, or all of it.
+ * @t:      the task; its area is current. Scratch: xst_uabi_bytes().
+ * @set:    which.
+ * @offset: of the first byte wanted.
+ * @buffer: out; kernel memory.
+ * @count:  bytes wanted.
+ * @diag:   out, optional.
+ *
+ * Nothing leaves that no register fills: padding is 0. XSTATE has the mask that it was made with in
+ * bytes 464-471.
+ *
+ * Context: any ring; never faults on valid memory.
+ * Return:  the bytes written to @buffer: fewer than @count at the end of the set, 0 behind it; errors of
+ *          xst_regset_bytes() and xst_uabi_get(); XST_ERR_NEED_BYTES (scratch).
+ */
+int xst_regset_get(const struct xst_uabi *t, enum xst_regset set, size_t offset, void *buffer,
+		   size_t count, struct xst_diag *diag);
+
+/**
+ * xst_regset_set() - write a part of a task's set, or all of it.
+ * @t:      the task; its area is current. Scratch: xst_uabi_bytes().
+ * @set:    which.
+ * @offset: of the first byte.
+ * @buffer: kernel memory that nobody else can change meanwhile; not within scratch.
+ * @count:  bytes.
+ * @diag:   out, optional.
+ *
+ * I387 and FPX: what is not written stays, and the set that results is judged. (Linux since 5.15
+ * refuses all but whole sets; older ones took parts.) XSTATE: from the first byte to the last, since a
+ * part could not say which components it means. x87 (FPX: and SSE) is live afterwards.
+ *
+ * PKRU is what XSTATE says, 0 when XSTATE_BV[9] is 0; the other two sets leave it alone.
+ *
+ * Context: any ring; never faults on valid memory.
+ * Return:  XST_OK; XST_ERR_INVALID for bytes outside the set, or a part of XSTATE; XST_ERR_FAULT for
+ *          what xst_uabi_set() refuses, and for reserved MXCSR bits of FPX; errors of
+ *          xst_regset_get(). On error nothing was changed.
+ */
+int xst_regset_set(const struct xst_uabi *t, enum xst_regset set, size_t offset, const void *buffer,
+		   size_t count, struct xst_diag *diag);
+
+/**
+ * xst_regset_put_layout() - write the contents of an NT_X86_XSAVE_LAYOUT note.
+ * @caps:  the CPU.
+ * @mask:  user components of the XSTATE sets beside it; x87 and SSE need no record.
+ * @note:  out.
+ * @bytes: room at @note; XST_LAYOUT_RECORD_BYTES for each component are enough.
+ * @diag:  out, optional.
+ *
+ * Context: any ring; pure; never faults on valid memory.
+ * Return:  the bytes written; XST_ERR_NEED_BYTES; errors of xst_layout_compute(). On error nothing was
+ *          written.
+ */
+int xst_regset_put_layout(const struct xst_caps *caps, uint64_t mask, void *note, size_t bytes,
+			  struct xst_diag *diag);
+
+/**
+ * xst_regset_put_note() - write one whole note of a core file: header, owner, contents.
+ * @type:     XST_NT_*; the owner follows from it.
+ * @contents: of the note.
+ * @size:     of them.
+ * @note:     out; every byte up to a multiple of 4 is written.
+ * @bytes:    room at @note.
+ * @diag:     out, optional.
+ *
+ * Context: any ring; pure; never faults on valid memory.
+ * Return:  the bytes written; XST_ERR_NEED_BYTES, nothing written.
+ * Ref:     elf(5), "Notes"
+ */
+int xst_regset_put_note(uint32_t type, const void *contents, size_t size, void *note, size_t bytes,
+			struct xst_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,10 @@
  */
 #include "t.h"
 
+#include "cases.h"
 #include "rig.h"
+
+#include <xst/image.h>
 
 static struct rig rig;
 
@@ -286,9 +289,31 @@ static void cpu_goes_and_comes(void **state)
 	}
 }
 
+/* A hypervisor leaves a guest whose registers are live: whatever the host does with SSE afterwards, and
+ * however lazily it is done, the guest's are written to its area first. */
+static void rtl_07(void **state)
+{
+	struct xst_ctx *guest = A, *host = B;
+
+	(void)state;
+	for (unsigned p = 0; p < XST_POLICY_COUNT; p++) {
+		assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, xst_policy_at(p)->name), XST_OK);
+		rig_go(&rig, 0, guest);
+		rig_put(&rig, 0, XST_COMP_SSE, 0x6e);
+		rig_go(&rig, 0, host);
+		rig_put(&rig, 0, XST_COMP_SSE, 0x11);
+		assert_int_equal(guest->area[XST_OFF_XMM], 0x6e);
+		assert_true(guest->area[XST_OFF_XSTATE_BV] & XST_MASK_SSE);
+		rig_go(&rig, 0, guest);
+		assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0x6e);
+		counters(0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE("RTL-07", rtl_07),
 		cmocka_unit_test(laziest_saves_when_displaced),
 		cmocka_unit_test(laziest_fetches),
 		cmocka_unit_test(laziest_migrates),
