@@ -10,6 +10,7 @@ static const struct experiment *const list[] = {
 	&exp_leak,
 	&exp_preload,
 	&exp_kthread,
+	&exp_owner,
 	&exp_slots,
 	&exp_live,
 	&exp_migrate,

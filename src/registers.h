@@ -48,7 +48,7 @@ typedef uint32_t bits_t;
 
 #define XST_B_POLICY                                                                               \
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
-#define B_WAYS (0xfffu << 19 | XST_B_WAY_SKIP(0) | XST_B_WAY_SKIP(1)) /* all of them */
+#define B_WAYS (0x1fu << 19) /* all of them */
 
 /*
  * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
@@ -81,36 +81,33 @@ static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct 
 	       (p->skip_init && sys->xgetbv1 ? XST_B_SKIP_INIT : 0u);
 }
 
-/* The ways through switch.c: kinds of policies, and save forms that have code of their own. */
-enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE };
-enum { FORM_XSAVES, FORM_XSAVEC, FORM_ANY };
+/* The ways through switch.c: kinds of policies. */
+enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE, WAY_SKIP };
 
 #define SKIP_POLICY (XST_B_LOAD_RETURN | XST_B_KEEP | XST_B_SKIP_INIT)
+
+/* The save forms in which WAY_SKIP is worth its code: those of today. */
+#ifdef XST_ONLY_INSN
+#define HAS_WAY_SKIP(insn) 0
+#else
+#define HAS_WAY_SKIP(insn) ((insn) >= XST_INSN_XSAVEC)
+#endif
 
 /* All that follows from the policy: its bits, and its way. */
 static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst_policy *p)
 {
 	const bits_t b = xst_policy_bits(sys, p);
-	unsigned form = FORM_ANY;
 
-#ifndef XST_ONLY_INSN
-	if (sys->insn == XST_INSN_XSAVES)
-		form = FORM_XSAVES;
-	else if (sys->insn == XST_INSN_XSAVEC)
-		form = FORM_XSAVEC;
-#endif
 	if ((b & B_RARE) || sys->apart)
 		return b;
-	/* The one kind that is worth it: as the policy auto, in the forms of today. */
+	/* The one kind that is worth it: as the policy auto. */
 	if (b & XST_B_SKIP_INIT)
-		return (b & XST_B_POLICY) == SKIP_POLICY && form != FORM_ANY
-			       ? b | XST_B_WAY_SKIP(form)
-			       : b;
+		return b == SKIP_POLICY && HAS_WAY_SKIP(sys->insn) ? b | XST_B_WAY(WAY_SKIP) : b;
 	if (b & XST_B_LOAD_USE)
-		return b | XST_B_WAY(WAY_USE, form);
+		return b | XST_B_WAY(WAY_USE);
 	if (!(b & XST_B_LOAD_RETURN))
-		return b | XST_B_WAY(b & XST_B_KEEP ? WAY_KEEP : WAY_EAGER, form);
-	return b & XST_B_KEEP ? b | XST_B_WAY(WAY_DEFER, form) : b;
+		return b | XST_B_WAY(b & XST_B_KEEP ? WAY_KEEP : WAY_EAGER);
+	return b & XST_B_KEEP ? b | XST_B_WAY(WAY_DEFER) : b;
 }
 
 static inline uint64_t get64(const uint8_t *p)
@@ -320,6 +317,9 @@ ALWAYS_INLINE void own(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struc
 	if (!how.steady)
 		cpu->bits = (b & ~XST_B_INIT) | XST_B_LIVE | XST_B_READY;
 }
+
+/* finish_validate() where nothing is known; switch.c has the one copy of it. */
+__attribute__((visibility("hidden"))) void xst_validate(struct xst_cpu *cpu, struct xst_ctx *ctx);
 
 /* The running task's registers must be in place now, and then the event is over. The bits are
  * written before the restore: it does not change them, and nothing follows it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that needs the engine in two worlds compiles switch.c and bringup.c once per world,
- * each time with -DXST_PREFIX=something_: the functions then have that prefix instead of xst_.
+ * A program that needs the engine in two worlds compiles switch.c, events.c and bringup.c once per
+ * world, each time with -DXST_PREFIX=something_: the functions then have that prefix instead of xst_.
  * Callers of that copy are compiled with the same define.
  */
 #ifndef XST_PREFIX_H
@@ -26,6 +26,7 @@
 #define xst_ctx_fork              XST_PASTE(XST_PREFIX, ctx_fork)
 #define xst_ctx_exec              XST_PASTE(XST_PREFIX, ctx_exec)
 #define xst_ctx_exit              XST_PASTE(XST_PREFIX, ctx_exit)
+#define xst_validate              XST_PASTE(XST_PREFIX, validate)
 #define xst_cpu_set_policy        XST_PASTE(XST_PREFIX, cpu_set_policy)
 #endif
 

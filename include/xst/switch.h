@@ -101,11 +101,10 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
-#define XST_B_INSN(insn) ((uint32_t)(insn) << 16) /* enum xst_insn, three bits */
-#define XST_B_INSN_OF(b) ((b) >> 16 & 7u)
-/* the code made for this policy and save form, see switch.c: one bit at most */
-#define XST_B_WAY(kind, form) (1u << (19 + 4 * (form) + (kind)))
-#define XST_B_WAY_SKIP(form)  (1u << ((form) ? 31 : 8)) /* skip_init, forms 0 and 1 only */
+#define XST_B_INSN(insn) ((uint32_t)(insn) << 29) /* enum xst_insn on top: compared as a number */
+#define XST_B_INSN_OF(b) ((b) >> 29)
+/* the code made for this kind of policy, see switch.c: one bit at most */
+#define XST_B_WAY(kind) (1u << (19 + (kind)))
 /* the state; the first three are explained above */
 #define XST_B_LIVE       (1u << 9)
 #define XST_B_DIRTY      (1u << 10)

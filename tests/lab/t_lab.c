@@ -588,23 +588,48 @@ static void errata(const struct lab_machine *machines, size_t count)
 	}
 }
 
-/* What eager may cost beside the two instructions that move the state, the lab's assertions
- * counted: from one live task to another, XSAVES, no PKRU. */
-static void budget_eager(void)
+/*
+ * What the policies cost where nothing disturbs them, beside the instructions that move the state, the
+ * lab's assertions counted. `pipe`: from one live task to another. `owner`: to a kernel thread and back,
+ * the registers still the task's; two switches and one return to user mode, by the switch.
+ */
+static void budget_paths(void)
 {
-	static const char *const name[] = { "bochs:corei7_skylake_x" };
-	struct lab_machine m;
-	struct lab_job j;
-	double cost = 1e9;
+	static const struct {
+		const char *machine, *experiment, *policy;
+		double limit;
+	} paths[] = {
+		/* XSAVES, nothing beside */
+		{ "bochs:corei7_skylake_x", "pipe", "eager", 40 },
+		{ "bochs:corei7_skylake_x", "owner", "deferred", 30 },
+		/* XSAVES and PKRU */
+		{ "bochs:tigerlake", "pipe", "eager", 64 },
+		{ "bochs:tigerlake", "owner", "deferred", 56 },
+		/* XSAVEOPT; FXSAVE */
+		{ "bochs:corei7_sandy_bridge_2600k", "pipe", "eager", 44 },
+		{ "bochs:corei7_sandy_bridge_2600k", "owner", "deferred", 50 },
+		{ "bochs:p4_prescott_celeron_336", "pipe", "eager", 44 },
+	};
 
-	if (!find_machines(&m, name, 1))
-		return;
-	j = job("pipe", "eager", &m);
-	run("lab", &j, 1, QUIET_MS);
-	lab_result_cost(&j.result, &cost);
-	expect(j.result.status == LAB_OK && cost <= 40,
-	       "pipe eager on %s: %.1f instructions per switch, at most 40", m.name, cost);
-	release(&j, 1);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct lab_machine m;
+		struct lab_job j;
+		double cost = 1e9;
+
+		if (!find_machines(&m, &paths[i].machine, 1))
+			continue;
+		j = job(paths[i].experiment, paths[i].policy, &m);
+		run("lab", &j, 1, QUIET_MS);
+		lab_result_cost(&j.result, &cost);
+		expect(j.result.status == LAB_OK && cost <= paths[i].limit,
+		       "%s %s on %s: %.1f instructions per switch, at most %.0f", paths[i].experiment,
+		       paths[i].policy, m.name, cost, paths[i].limit);
+		if (!strcmp(paths[i].experiment, "owner"))
+			expect(get(&j, "loads") <= 2 &&
+				       get(&j, "loads_skipped_owner") + 4 >= get(&j, "uses"),
+			       "the registers stayed the task's");
+		release(&j, 1);
+	}
 }
 
 /* --- budget: the engine's instructions per switch do not grow --- */
@@ -617,7 +642,7 @@ static void budget(const struct lab_machine *machines, size_t count)
 	static struct lab_job jobs[3 * 2 * POLICIES];
 	size_t n = 0;
 
-	budget_eager();
+	budget_paths();
 	for (size_t m = 0; m < count; m++) {
 		for (size_t p = 0; p < POLICIES; p++) {
 			jobs[n++] = job("yield", policies[p], &machines[m]);

@@ -14,6 +14,8 @@ const struct lab_experiment lab_experiments[] = {
 	  false },
 	{ "kthread", "a user task switches with kernel threads and stays in the kernel", 1, false,
 	  true, false },
+	{ "owner", "a user task takes turns with a kernel thread: are its registers kept?", 1, false,
+	  true, false },
 	{ "flip", "the policy is changed under load, on all CPUs, among those of --policy", 2,
 	  false, false, false },
 	{ "leak", "does any task ever see another's registers?", 2, false, true, false },

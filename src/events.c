@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The events beside the switch path: a task begins, is looked at, edited, copied, replaced, moved, ends;
+ * a CPU's policy changes. Each finds out where the task's truth is (switch.h) before it touches it.
+ */
+#include "registers.h"
+
+static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
+{
+	if (ctx->area) {
+		xst_fresh_image(sys->insn, sys->mask, ctx->area, sys->layout.bytes);
+		if (sys->apart)
+			xst_fresh_image(sys->insn, sys->apart, ctx->area + sys->apart_offset,
+					sys->apart_layout.bytes);
+	}
+	if (!XST_TWIN(REUSED_ADDRESS))
+		ctx->last_cpu = XST_NO_CPU;
+	ctx->pkru = sys->init_pkru;
+	ctx->use_row = 0;
+	ctx->blind = 0;
+	ctx->fault = 0;
+	ctx->reserved = 0;
+}
+
+static int check_area(const struct xst_system *sys, const void *area, size_t bytes)
+{
+	if (bytes < sys->ctx_bytes)
+		return XST_ERR_NEED_BYTES;
+	return (uintptr_t)area % XST_AREA_ALIGN ? XST_ERR_ALIGN : XST_OK;
+}
+
+int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, size_t bytes)
+{
+	int err;
+
+	if (!area && !bytes)
+		/* Nothing would trap on the first use of what TS does not guard. */
+		err = XST_WORLD_HAS_TS && !sys->apart ? XST_OK : XST_ERR_UNSUPPORTED;
+	else
+		err = check_area(sys, area, bytes);
+	if (err)
+		return err;
+	ctx->area = area;
+	set_homeless(ctx);
+	fresh(sys, ctx);
+	return XST_OK;
+}
+
+int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t bytes)
+{
+	int err = check_area(cpu->sys, area, bytes);
+	const uint32_t pkru = ctx->pkru;
+
+	if (err)
+		return err;
+	if (ctx->area)
+		return XST_ERR_INVALID;
+	ctx->area = area;
+	set_homeless(ctx);
+	fresh(cpu->sys, ctx);
+	ctx->pkru = pkru;
+	if (ctx != cpu->cur)
+		return XST_OK;
+	cpu->n.first_uses++;
+	xst_validate(cpu, ctx);
+	/* Under a first-use policy this slot is one that used the registers. */
+	if (cpu->bits & XST_B_LOAD_USE) {
+		cpu->slot = XST_SLOT_USED;
+		cpu->bits |= XST_B_SLOT;
+	}
+	return XST_OK;
+}
+
+static inline void read_pkru(struct xst_cpu *cpu)
+{
+	if (cpu->bits & XST_B_PKRU)
+		cpu->pkru = xst_w_rdpkru(cpu->world);
+}
+
+void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	bits_t b = cpu->bits;
+
+	XST_TRACE(cpu, "flush", ctx);
+	if (ctx == cpu->cur && (b & XST_B_PKRU)) {
+		read_pkru(cpu);
+		ctx->pkru = cpu->pkru;
+	}
+	if (!ctx->area)
+		return;
+	if (ctx == cpu->cur && (b & XST_B_APART_LIVE))
+		b = save_apart(cpu, ctx, b);
+	if (ctx == cpu->cur && (b & XST_B_LIVE)) {
+		/* Still the task's, who may write them: not known to be INIT afterwards. */
+		b = save(cpu, ctx, b, how_general(b)) & ~XST_B_INIT;
+		if (XST_TWIN(OTHER_MASK))
+			xst_w_save(cpu->world, insn_of(b), ctx->area, XST_MASK_X87);
+		if (insn_of(b) == XST_INSN_FNSAVE)
+			b &= ~(XST_B_LIVE | XST_B_READY);
+	} else {
+		b = settle(cpu, ctx, b);
+	}
+	cpu->bits = b;
+}
+
+void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	if (!XST_TWIN(EDIT_KEPT))
+		ctx->last_cpu = XST_NO_CPU;
+	if (cpu->owner == ctx && !XST_TWIN(EDIT_KEPT)) {
+		cpu->owner = NULL;
+		cpu->bits &= ~XST_B_DIRTY;
+	}
+	set_homeless(ctx);
+	if (ctx != cpu->cur)
+		return;
+	XST_TRACE(cpu, "changed", ctx);
+	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY);
+	if ((cpu->bits & XST_B_PKRU) && cpu->pkru != ctx->pkru) {
+		xst_w_wrpkru(cpu->world, ctx->pkru);
+		cpu->pkru = ctx->pkru;
+	}
+}
+
+void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *child)
+{
+	XST_TRACE(cpu, "fork", child);
+	xst_ctx_flush(cpu, parent);
+	child->pkru = parent->pkru;
+	XST_ASSERT(child->area || !parent->area);
+	if (parent->area)
+		__builtin_memcpy(child->area, parent->area, cpu->sys->ctx_bytes);
+	if (!XST_TWIN(REUSED_ADDRESS))
+		child->last_cpu = XST_NO_CPU;
+	child->use_row = 0;
+	child->blind = 0;
+	child->fault = 0;
+}
+
+/* Forget @ctx's registers, wherever they are. */
+static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	const uint32_t home = xst_ctx_home(ctx);
+
+	if (home != XST_NO_CPU && home != cpu->id)
+		XST_FETCH(cpu, home, ctx);
+	if (XST_TWIN(REUSED_ADDRESS))
+		return;
+	if (cpu->owner == ctx) {
+		cpu->owner = NULL;
+		cpu->bits &= ~XST_B_DIRTY;
+	}
+	set_homeless(ctx);
+	ctx->last_cpu = XST_NO_CPU;
+}
+
+void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	XST_TRACE(cpu, "exec", ctx);
+	drop(cpu, ctx);
+	fresh(cpu->sys, ctx);
+	if (ctx == cpu->cur)
+		read_pkru(cpu);
+	xst_ctx_changed(cpu, ctx);
+}
+
+void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	XST_TRACE(cpu, "exit", ctx);
+	drop(cpu, ctx);
+	if (ctx != cpu->cur)
+		return;
+	read_pkru(cpu);
+	cpu->cur = NULL;
+	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY | XST_B_SLOT);
+}
+
+void xst_cpu_evict(struct xst_cpu *cpu)
+{
+	XST_TRACE(cpu, "evict", cpu->owner);
+	cpu->bits = evict(cpu, cpu->bits);
+}
+
+void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	XST_TRACE(cpu, "migrate", ctx);
+	cpu->bits = settle(cpu, ctx, cpu->bits);
+}
+
+static int check_policy(const struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
+			struct xst_diag *diag)
+{
+	int err = xst_policy_check(policy, diag);
+
+	if (err)
+		return err;
+	if (policy->load == XST_LOAD_FIRST_USE && !XST_WORLD_HAS_TS)
+		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0, 1, 0,
+				    "this world has no CR0.TS");
+	if (policy->save == XST_SAVE_DISPLACED && !XST_HAS_FETCH && !(flags & XST_BOUND))
+		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, XST_DIAG_NO_COMPONENT, 0, 1, 0,
+				    "save=displaced needs XST_FETCH() or tasks that are bound");
+	if (xst_policy_leaky(policy) && cpu->sys->leaky_cpu && !(flags & XST_FORCE))
+		return xst_diag_set(diag, XST_ERR_LEAKY, XST_DIAG_NO_COMPONENT, 0, 0, 1,
+				    "state behind CR0.TS can be read speculatively on this CPU");
+	return XST_OK;
+}
+
+int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
+		       struct xst_diag *diag)
+{
+	int err = check_policy(cpu, policy, flags, diag);
+
+	if (err)
+		return err;
+	XST_TRACE(cpu, policy->name, cpu->cur);
+	/* Only displacing policies may leave a task's truth in the registers. */
+	if (policy->save != XST_SAVE_DISPLACED)
+		cpu->bits = evict(cpu, cpu->bits);
+	cpu->policy = *policy;
+	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->bits = (cpu->bits & ~(XST_B_POLICY | B_WAYS | XST_B_SLOT | XST_B_READY)) |
+		    xst_way_bits(cpu->sys, policy);
+	/* Registers that are in place stay so; the others wait for their first use or for the return
+	 * to user mode, whichever the new policy watches. */
+	if (policy->load != XST_LOAD_FIRST_USE)
+		cpu->bits = clear_ts(cpu, cpu->bits);
+	cpu->n.flips++;
+	cpu->epoch++;
+	return XST_OK;
+}
