@@ -117,11 +117,15 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 		return err;
 	if (t->ctx->area && sys->apart)
 		get_apart(t, to);
-	if (!sys->pkru || !(to->layout->mask & XST_MASK_PKRU) || !t->ctx->pkru)
-		return XST_OK;
-	xst_put32(to->area, to->layout->offset[XST_COMP_PKRU], t->ctx->pkru);
 	bv = xst_get64(to->area, XST_OFF_XSTATE_BV);
-	xst_put64(to->area, XST_OFF_XSTATE_BV, bv | XST_MASK_PKRU);
+	/* Standard images inside hold MXCSR whatever XSTATE_BV says; the rules outside ask for SSE. */
+	if (xst_get32(to->area, XST_OFF_MXCSR) != XST_MXCSR_INIT)
+		bv |= XST_MASK_SSE;
+	if (sys->pkru && (to->layout->mask & XST_MASK_PKRU) && t->ctx->pkru) {
+		xst_put32(to->area, to->layout->offset[XST_COMP_PKRU], t->ctx->pkru);
+		bv |= XST_MASK_PKRU;
+	}
+	xst_put64(to->area, XST_OFF_XSTATE_BV, bv);
 	return XST_OK;
 }
 

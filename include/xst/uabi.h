@@ -79,7 +79,7 @@ int xst_uabi_bytes(const struct xst_system *sys, uint64_t mask, struct xst_diag 
  * @to:   an image with the layout of xst_uabi_layout(); every byte of it is written.
  * @diag: out, optional.
  *
- * XSTATE_BV[9] is 1 when PKRU is not 0.
+ * XSTATE_BV[9] is 1 when PKRU is not 0, XSTATE_BV[1] also when MXCSR is not 1F80H.
  *
  * Context: any ring; never faults on valid memory.
  * Return:  XST_OK; XST_ERR_NEED_BYTES; XST_ERR_INVALID when the area holds no valid image;
