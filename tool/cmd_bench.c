@@ -15,26 +15,25 @@
 #include "bench/fiber.h"
 #include "bench/insn.h"
 #include "cmd.h"
+#include "cmd_bench.h"
 #include "ui/json.h"
 #include "ui/opt.h"
-#include "ui/outfile.h"
-#include "ui/progress.h"
 #include "ui/ui.h"
 
 #define CMD_INSN  "xstate bench insn"
 #define CMD_FIBER "xstate bench fiber"
 
-static volatile sig_atomic_t stop;
+volatile sig_atomic_t bench_stop;
 static struct progress bar;
 
 static void on_interrupt(int sig)
 {
 	(void)sig;
-	stop = 1;
+	bench_stop = 1;
 }
 
 /* The first Ctrl-C ends the run and prints what is known; the second one kills. */
-static void listen_for_interrupt(void)
+void bench_listen(void)
 {
 	struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
 
@@ -42,26 +41,20 @@ static void listen_for_interrupt(void)
 	sigaction(SIGTERM, &act, NULL);
 }
 
-static void show_total(uint32_t blocks)
+void bench_total(uint32_t blocks)
 {
 	progress_begin(&bar, "measuring", blocks);
 }
 
-static void show_done(uint32_t blocks)
+void bench_done(uint32_t blocks)
 {
 	progress_update(&bar, blocks);
 }
 
-enum {
-	OPT_TIME = 1,
-	OPT_CLAIM,
-	OPT_SEED,
-	OPT_CPU,
-	OPT_LIST,
-	OPT_CONTROLS,
-	OPT_OUTPUT,
-	OPT_MUST_REACH,
-};
+void bench_bar_end(void)
+{
+	progress_end(&bar);
+}
 
 static const struct opt insn_options[] = {
 	{OPT_TIME, 't', "time", "DURATION",
@@ -118,20 +111,8 @@ static const struct opt_usage fiber_usage = {
 		    "xstate bench fiber --must-reach  exit 1 when a promise is not kept\n",
 };
 
-struct bench_args {
-	const char *cmd;
-	const char *names[64];
-	unsigned count;
-	const char *output;
-	struct outfile out;
-	double seconds, claim;
-	uint64_t seed;
-	int cpu;
-	bool list, controls, seeded, must_reach;
-};
-
-/* Returns the exit status of a usage error, or -1 to go on. */
-static int read_args(const struct opt_usage *usage, int argc, char **argv, struct bench_args *a)
+int bench_read_args(const struct opt_usage *usage, bool names, int argc, char **argv,
+		    struct bench_args *a)
 {
 	struct opt_parser p;
 	uint64_t v;
@@ -147,11 +128,11 @@ static int read_args(const struct opt_usage *usage, int argc, char **argv, struc
 		case OPT_STOP:
 			return p.status;
 		case OPT_ARG:
-			if (usage == &fiber_usage)
+			if (!names)
 				return ui_error(a->cmd, UI_USAGE, "unexpected argument '%s'",
 						p.arg);
 			if (a->count == sizeof(a->names) / sizeof(a->names[0]))
-				return ui_error(a->cmd, UI_USAGE, "too many instructions named");
+				return ui_error(a->cmd, UI_USAGE, "too many names");
 			a->names[a->count++] = p.arg;
 			break;
 		case OPT_TIME:
@@ -186,6 +167,18 @@ static int read_args(const struct opt_usage *usage, int argc, char **argv, struc
 			break;
 		case OPT_OUTPUT:
 			a->output = p.arg;
+			break;
+		case OPT_AGAINST:
+			a->against = p.arg;
+			break;
+		case OPT_BESIDE:
+			a->beside = p.arg;
+			break;
+		case OPT_ORDINARY:
+			a->ordinary = true;
+			break;
+		case OPT_CSV:
+			a->csv = true;
 			break;
 		default:
 			return UI_USAGE;
@@ -226,16 +219,7 @@ static bool select_rows(struct insn_run *run, const struct bench_args *a)
 	return true;
 }
 
-/* A run that can write itself. */
-struct answer {
-	struct bench_args *args;
-	const void *run;
-	void (*json)(const void *run, struct jw *w);
-	void (*print)(const void *run, FILE *out);
-};
-
-/* Opened before the measurement, so that an impossible place is told at once. */
-static bool open_output(struct bench_args *a)
+bool bench_open_output(struct bench_args *a)
 {
 	if (!a->output || outfile_open(&a->out, a->output))
 		return true;
@@ -243,7 +227,7 @@ static bool open_output(struct bench_args *a)
 	return false;
 }
 
-static int write_output(const struct answer *r)
+static int write_output(const struct bench_answer *r)
 {
 	struct jw w;
 
@@ -267,7 +251,7 @@ static void list(const struct insn_run *run)
 	insn_list_json(run, &w);
 }
 
-static int report(const struct answer *r)
+int bench_report(const struct bench_answer *r)
 {
 	struct jw w;
 	int status = UI_OK;
@@ -283,8 +267,7 @@ static int report(const struct answer *r)
 	return status;
 }
 
-/* What --claim makes of a run that was written. */
-static int claimed(const struct bench_session *s, int status)
+int bench_claimed(const struct bench_session *s, int status)
 {
 	return status == UI_OK && s->claim > 0 && s->verdict.ruling != STATS_RESOLVED ? UI_NO
 										      : status;
@@ -300,7 +283,7 @@ static void insn_print_of(const void *run, FILE *out)
 	insn_print(run, out);
 }
 
-static void note_realtime(const struct bench_session *s)
+void bench_note_realtime(const struct bench_session *s)
 {
 	if (s->rig.realtime)
 		ui_note("running as a real-time task on CPU %d, nine tenths of the time",
@@ -309,27 +292,26 @@ static void note_realtime(const struct bench_session *s)
 
 static int measure_insn(struct insn_run *run, struct bench_args *a)
 {
-	const struct answer r = {a, run, insn_json_of, insn_print_of};
+	const struct bench_answer r = {a, run, insn_json_of, insn_print_of};
 	const char *why;
 	bool ok;
 
 	if (!insn_prepare(run, &why))
 		return ui_error(CMD_INSN, UI_CANNOT, "the controls cannot run here: %s", why);
-	if (!open_output(a))
+	if (!bench_open_output(a))
 		return UI_USAGE;
-	note_realtime(&run->s);
-	listen_for_interrupt();
-	ok = insn_measure(run, &stop, show_total, show_done) && insn_analyse(run);
-	progress_end(&bar);
+	bench_note_realtime(&run->s);
+	bench_listen();
+	ok = insn_measure(run, &bench_stop, bench_total, bench_done) && insn_analyse(run);
+	bench_bar_end();
 	if (!ok)
 		return ui_error(CMD_INSN, UI_CANNOT, "memory is short");
 	if (!run->s.samples.taken)
 		return ui_error(CMD_INSN, UI_NO, "interrupted before the first block was done");
-	return claimed(&run->s, report(&r));
+	return bench_claimed(&run->s, bench_report(&r));
 }
 
-/* The rig, for what was asked; false when it cannot be had, which was said. */
-static bool open_session(struct bench_session *s, const struct bench_args *a, double seconds)
+bool bench_open(struct bench_session *s, const struct bench_args *a, double seconds)
 {
 	char why[160];
 
@@ -348,7 +330,7 @@ static bool open_session(struct bench_session *s, const struct bench_args *a, do
 static int cmd_insn(int argc, char **argv)
 {
 	struct bench_args a;
-	int status = read_args(&insn_usage, argc, argv, &a);
+	int status = bench_read_args(&insn_usage, true, argc, argv, &a);
 	struct insn_run *run;
 
 	if (status >= 0)
@@ -357,7 +339,7 @@ static int cmd_insn(int argc, char **argv)
 	if (!run)
 		return ui_error(CMD_INSN, UI_CANNOT, "memory is short");
 	run->controls_only = !a.count && (a.controls || a.claim > 0) && !a.list;
-	if (!open_session(&run->s, &a, run->controls_only ? 45 : 60)) {
+	if (!bench_open(&run->s, &a, run->controls_only ? 45 : 60)) {
 		status = UI_CANNOT;
 		goto out;
 	}
@@ -390,31 +372,31 @@ static void fiber_print_of(const void *run, FILE *out)
 
 static int measure_fiber(struct fiber_run *run, struct bench_args *a)
 {
-	const struct answer r = {a, run, fiber_json_of, fiber_print_of};
+	const struct bench_answer r = {a, run, fiber_json_of, fiber_print_of};
 	const char *why;
 	bool ok;
 	int status;
 
 	if (!fiber_prepare(run, &why))
 		return ui_error(CMD_FIBER, UI_CANNOT, "the bare pair cannot run here: %s", why);
-	if (!open_output(a))
+	if (!bench_open_output(a))
 		return UI_USAGE;
-	note_realtime(&run->s);
-	listen_for_interrupt();
-	ok = session_measure(&run->s, &stop, show_total, show_done) && fiber_analyse(run);
-	progress_end(&bar);
+	bench_note_realtime(&run->s);
+	bench_listen();
+	ok = session_measure(&run->s, &bench_stop, bench_total, bench_done) && fiber_analyse(run);
+	bench_bar_end();
 	if (!ok)
 		return ui_error(CMD_FIBER, UI_CANNOT, "memory is short");
 	if (!run->s.samples.taken)
 		return ui_error(CMD_FIBER, UI_NO, "interrupted before the first block was done");
-	status = claimed(&run->s, report(&r));
+	status = bench_claimed(&run->s, bench_report(&r));
 	return status == UI_OK && a->must_reach && fiber_missed(run) ? UI_NO : status;
 }
 
 static int cmd_fiber(int argc, char **argv)
 {
 	struct bench_args a;
-	int status = read_args(&fiber_usage, argc, argv, &a);
+	int status = bench_read_args(&fiber_usage, false, argc, argv, &a);
 	struct fiber_run *run;
 
 	if (status >= 0)
@@ -423,7 +405,7 @@ static int cmd_fiber(int argc, char **argv)
 	if (!run)
 		return ui_error(CMD_FIBER, UI_CANNOT, "memory is short");
 	status = UI_CANNOT;
-	if (open_session(&run->s, &a, 60)) {
+	if (bench_open(&run->s, &a, 60)) {
 		status = measure_fiber(run, &a);
 		outfile_drop(&a.out);
 		fiber_close(run);
@@ -435,6 +417,8 @@ static int cmd_fiber(int argc, char **argv)
 static const struct opt_verb bench_verbs[] = {
 	{"insn", "cost of the save, restore and control instructions", cmd_insn},
 	{"fiber", "cost of a switch in user mode: the library and its peers", cmd_fiber},
+	{"switch", "what this kernel takes to switch tasks, and what their state adds",
+	 cmd_bench_switch},
 	{NULL, NULL, NULL},
 };
 

@@ -7,7 +7,8 @@
  *   cmd_cpu.c        xstate cpu: its options; the answers are in cpu/
  *   cmd_image.c      xstate image: decode an image, will it restore, move it (image/)
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
- *   cmd_bench.c      xstate bench: what instructions cost here
+ *   cmd_bench.c      xstate bench: what instructions and switches cost here (cmd_bench.h);
+ *                    bench switch has cmd_bench_switch.c
  *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
  *
  *   lab/             running the lab
@@ -77,6 +78,10 @@
  *     fiber.h        one run of bench fiber (fiber.c, fiber_out.c)
  *     library.h      the engine in user mode, with two tasks
  *     peers.h        what programs switch stacks with today (peers.c, hand.S)
+ *     switch.h       one run of bench switch (switch.c, switch_out.c)
+ *     pair.h         two tasks that switch to each other; turn.h: what they do in between
+ *     beside.h       somebody else's benchmark in the same blocks
+ *     against.h      an older run beside this one
  *     counters.h     hardware counters
  *     machine.h      the facts every result carries
  *
@@ -92,6 +97,7 @@
  *     sigframe.c     signal frames
  *     elfcore.c      ELF cores
  *     criu.c         CRIU core images (criu.proto)
+ *     results.h      our own results
  *     file.h         a whole file, with a limit
  */
 #include <string.h>

@@ -35,9 +35,32 @@ static void base_body(const struct bench_rig *rig, struct bench_arm *arm, uint32
 	};
 }
 
-static void name_arm(struct bench_arm *arm, const char *name)
+void controls_name(struct bench_arm *arm, unsigned which)
 {
+	static const char *const other[] = {"base", "throughput canary", "latency canary"};
+	const char *name = which == CONTROL_BASE	 ? other[0]
+			   : which < CONTROL_THROUGHPUT ? control_name[which - CONTROL_SAME]
+							: other[1 + which - CONTROL_THROUGHPUT];
+
 	snprintf(arm->name, sizeof(arm->name), "control: %s", name);
+}
+
+bool controls_add_canaries(struct bench_rig *rig, struct bench_arm *all, uint32_t first,
+			   const char **why)
+{
+	static const struct code_body wide = {.step = {{SNIP_wide, 1}}, .copies = 16},
+				      chain = {.step = {{SNIP_multiplies, 1}}, .copies = 8};
+
+	for (unsigned i = CONTROL_THROUGHPUT; i <= CONTROL_LATENCY; i++) {
+		struct bench_arm *arm = all + first + i;
+
+		*arm = (struct bench_arm){.live = LIVE_INIT,
+					  .body = i == CONTROL_LATENCY ? chain : wide};
+		controls_name(arm, i);
+		if (!rig_pilot(rig, arm, why))
+			return false;
+	}
+	return true;
 }
 
 bool controls_add(struct bench_rig *rig, struct bench_arm *all, uint32_t first, const char **why)
@@ -55,7 +78,7 @@ bool controls_add(struct bench_rig *rig, struct bench_arm *all, uint32_t first, 
 	if (cycles < BASE_CYCLES)
 		chain += (uint32_t)((BASE_CYCLES - cycles) / rig->multiply_cycles);
 	base_body(rig, &arm[CONTROL_BASE], chain);
-	name_arm(&arm[CONTROL_BASE], "base");
+	controls_name(&arm[CONTROL_BASE], CONTROL_BASE);
 	if (!rig_pilot(rig, &arm[CONTROL_BASE], why))
 		return false;
 	for (uint32_t i = 0; i < CONTROLS; i++) {
@@ -63,16 +86,9 @@ bool controls_add(struct bench_rig *rig, struct bench_arm *all, uint32_t first, 
 
 		base_body(rig, a, chain + i); /* the base again, then one and two multiplies more */
 		a->loops = arm[CONTROL_BASE].loops;
-		name_arm(a, control_name[i]);
+		controls_name(a, CONTROL_SAME + i);
 	}
-	arm[CONTROL_THROUGHPUT] = (struct bench_arm){
-		.live = LIVE_INIT, .body = {.step = {{SNIP_wide, 1}}, .copies = 16}};
-	name_arm(&arm[CONTROL_THROUGHPUT], "throughput canary");
-	arm[CONTROL_LATENCY] = (struct bench_arm){
-		.live = LIVE_INIT, .body = {.step = {{SNIP_multiplies, 1}}, .copies = 8}};
-	name_arm(&arm[CONTROL_LATENCY], "latency canary");
-	return rig_pilot(rig, &arm[CONTROL_THROUGHPUT], why) &&
-	       rig_pilot(rig, &arm[CONTROL_LATENCY], why);
+	return controls_add_canaries(rig, all, first, why);
 }
 
 static double spread_of_arm(const struct stats_samples *s, uint32_t arm, double *x)

@@ -47,6 +47,20 @@ struct bench_controls {
 bool controls_add(struct bench_rig *rig, struct bench_arm *arms, uint32_t first, const char **why);
 
 /**
+ * controls_name() - give the arm its name in a run's samples.
+ * @which: CONTROL_BASE to CONTROL_LATENCY.
+ */
+void controls_name(struct bench_arm *arm, unsigned which);
+
+/**
+ * controls_add_canaries() - the two canaries alone, for runs whose base and doses are their own.
+ *
+ * Room, @why and return as controls_add() has them.
+ */
+bool controls_add_canaries(struct bench_rig *rig, struct bench_arm *arms, uint32_t first,
+			   const char **why);
+
+/**
  * controls_read() - what the control arms of a run say.
  * @s:	     the run.
  * @arms:    as given to controls_add().

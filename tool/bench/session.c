@@ -12,7 +12,7 @@
 
 /* What rig_measure() does, with the rests and the progress that belong between blocks. */
 struct between {
-	struct bench_rig *rig;
+	struct bench_session *s;
 	void (*done)(uint32_t blocks);
 };
 
@@ -20,7 +20,10 @@ static void measure(void *world, uint32_t arm, uint64_t placement, struct stats_
 {
 	struct between *b = world;
 
-	rig_measure(b->rig, arm, placement, out);
+	if (b->s->measure)
+		b->s->measure(b->s->world, arm, placement, out);
+	else
+		rig_measure(&b->s->rig, arm, placement, out);
 }
 
 static void between(void *world, uint32_t done, uint32_t blocks)
@@ -28,7 +31,7 @@ static void between(void *world, uint32_t done, uint32_t blocks)
 	struct between *b = world;
 
 	(void)blocks;
-	rig_rest(b->rig);
+	rig_rest(&b->s->rig);
 	if (b->done)
 		b->done(done);
 }
@@ -36,7 +39,7 @@ static void between(void *world, uint32_t done, uint32_t blocks)
 /* Seconds one block takes, rests included. */
 static double trial(struct bench_session *s)
 {
-	struct between world = {.rig = &s->rig};
+	struct between world = {.s = s};
 	struct stats_bench bench = {.world = &world, .measure = measure, .between = between};
 	struct stats_plan plan = {.seed = stats_seed_mix(s->seed, 999),
 				  .blocks = TRIAL_BLOCKS,
@@ -53,10 +56,18 @@ static double trial(struct bench_session *s)
 	return (after.clock - before.clock) / TRIAL_BLOCKS;
 }
 
+/* What is ours is not company. */
+static void read_load(const struct bench_session *s, struct stats_load *load)
+{
+	stats_load_read(load);
+	if (s->partners)
+		load->own += s->partners(s->world);
+}
+
 bool session_measure(struct bench_session *s, const volatile sig_atomic_t *stop,
 		     void (*total)(uint32_t blocks), void (*done)(uint32_t blocks))
 {
-	struct between world = {.rig = &s->rig, .done = done};
+	struct between world = {.s = s, .done = done};
 	struct stats_bench bench = {
 		.world = &world, .measure = measure, .between = between, .stop = stop};
 	struct stats_load before, after;
@@ -72,9 +83,9 @@ bool session_measure(struct bench_session *s, const volatile sig_atomic_t *stop,
 		return false;
 	if (total)
 		total(s->plan.blocks);
-	stats_load_read(&before);
+	read_load(s, &before);
 	ok = stats_run(&bench, &s->plan, &s->samples);
-	stats_load_read(&after);
+	read_load(s, &after);
 	s->company = stats_load_between(&before, &after);
 	rig_clock_update(&s->rig);
 	return ok;

@@ -27,6 +27,11 @@ struct bench_session {
 	struct bench_machine machine;
 	struct bench_arm *arms;
 	uint32_t arm_count;
+	/* Runs a slice in another way than rig_measure(); NULL: in that way. */
+	void (*measure)(void *world, uint32_t arm, uint64_t placement, struct stats_slice *out);
+	/* CPU time of other processes that belong to the run; NULL: there are none. */
+	double (*partners)(void *world);
+	void *world;
 
 	/* What came of it. */
 	struct stats_plan plan;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The other program runs behind a terminal of its own, since most print by the line only to one. Its
+ * first line covers its start and is thrown away; the second counts, timed by our clock.
+ */
+#include "beside.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/wait.h>
+
+#include "stats/plan.h"
+
+#define PATIENCE_MS 10000 /* for a line */
+#define OUR_SECONDS 1.0
+#define TRY_LOOPS   2000
+
+bool beside_total(const char *line, double *total)
+{
+	const char *at = strstr(line, "total:");
+	char *end;
+
+	if (!at)
+		return false;
+	*total = strtod(at + 6, &end);
+	return end != at + 6 && isfinite(*total) && *total > 0;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Waits for the next line with a total; false when the program ended or is silent. */
+static bool next_total(int fd, char *line, size_t room, double *total, double *at)
+{
+	size_t n = 0;
+
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		char c;
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0 && errno != EINTR)
+			return false;
+		if (read(fd, &c, 1) != 1)
+			return false;
+		if (c != '\n' && n + 1 < room) {
+			line[n++] = c;
+			continue;
+		}
+		line[n] = 0;
+		n = 0;
+		*at = now();
+		if (beside_total(line, total))
+			return true;
+	}
+}
+
+static bool their_rate(const char *program, double *rate)
+{
+	char line[512];
+	double total, first, second;
+	int terminal, status;
+	pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+	bool ok;
+
+	if (pid < 0)
+		return false;
+	if (pid == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		execl("/bin/sh", "sh", "-c", program, (char *)NULL);
+		_exit(127);
+	}
+	ok = next_total(terminal, line, sizeof(line), &total, &first) &&
+	     next_total(terminal, line, sizeof(line), &total, &second);
+	if (ok)
+		*rate = total / (second - first);
+	/* forkpty() made it the leader of a group, and its children are in it. */
+	kill(-pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(terminal);
+	return ok;
+}
+
+static bool our_rate(struct bench_rig *rig, enum pair_who who, int cpu, struct pair_work work,
+		     double *rate)
+{
+	struct pair pair;
+	struct stats_slice slice = {0};
+	const char *why;
+	bool ok = pair_open(&pair, rig, who, cpu, &why) && !pair.missing[work.how];
+
+	if (ok) {
+		work.loops = TRY_LOOPS;
+		pair_measure(&pair, rig, &work, 64, &slice, NULL);
+		work.loops = (uint32_t)(OUR_SECONDS * rig->tick_hz / slice.ticks * TRY_LOOPS);
+		ok = !slice.failed && work.loops > 0;
+	}
+	if (ok) {
+		slice = (struct stats_slice){0};
+		pair_measure(&pair, rig, &work, 64, &slice, NULL);
+		*rate = 2.0 * work.loops / (slice.ticks / rig->tick_hz);
+		ok = !slice.failed;
+	}
+	pair_close(&pair);
+	return ok;
+}
+
+bool beside_measure(struct beside *b, struct bench_rig *rig, enum pair_who who, int cpu,
+		    const struct pair_work *work, uint64_t seed, const volatile sig_atomic_t *stop,
+		    void (*done)(uint32_t blocks), const char **why)
+{
+	struct stats_plan plan = {.seed = seed, .blocks = b->blocks, .arms = 2};
+	double *x = malloc(b->blocks * sizeof(*x));
+
+	b->theirs = calloc(b->blocks, sizeof(*b->theirs));
+	b->ours = calloc(b->blocks, sizeof(*b->ours));
+	*why = "memory is short";
+	if (!x || !b->theirs || !b->ours)
+		goto fail;
+	while (b->done < b->blocks && !*stop) {
+		uint32_t order[2], i = b->done;
+
+		stats_plan_block(&plan, i, order);
+		for (int k = 0; k < 2; k++) {
+			*why = order[k] ? "our own pair does not run"
+					: "the program prints no two lines with total:NUMBER";
+			if (order[k] ? !our_rate(rig, who, cpu, *work, &b->ours[i])
+				     : !their_rate(b->program, &b->theirs[i]))
+				goto fail;
+		}
+		x[i] = log(b->theirs[i] / b->ours[i]);
+		b->done++;
+		if (done)
+			done(b->done);
+	}
+	stats_spread_of(b->theirs, b->done, &b->their_spread);
+	stats_spread_of(b->ours, b->done, &b->our_spread);
+	stats_estimate_of(x, b->done, stats_seed_mix(seed, 1), &b->ratio);
+	free(x);
+	return true;
+fail:
+	free(x);
+	return false;
+}
+
+void beside_close(struct beside *b)
+{
+	free(b->theirs);
+	free(b->ours);
+	b->theirs = b->ours = NULL;
+}
