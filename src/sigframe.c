@@ -244,7 +244,10 @@ static void settle_header(const struct xst_system *sys, const struct xst_layout 
 		bv = features & XST_MASK_LEGACY;
 		__builtin_memset(fx + XST_OFF_XSTATE_BV, 0, XST_HEADER_BYTES);
 	}
-	if (!(features & (XST_MASK_SSE | XST_MASK_AVX)))
+	/* Without SSE it becomes INIT, but XRSTOR of AVX looks at it first. */
+	if (!(features & XST_MASK_SSE) &&
+	    (!(features & XST_MASK_AVX) ||
+	     !(xst_get32(fx, XST_OFF_MXCSR) & ~sys->caps.mxcsr_mask)))
 		xst_put32(fx, XST_OFF_MXCSR, XST_MXCSR_INIT);
 	xst_put64(fx, XST_OFF_XSTATE_BV, bv);
 }

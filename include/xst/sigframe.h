@@ -15,6 +15,9 @@
  * passes them may still be refused for what it holds; a program that was refused has no state to go
  * on with, and Linux ends it (SIGSEGV) after giving it fresh state.
  *
+ * extended_size must have room for the second magic number; Linux up to 6.18 at least did not ask for
+ * that, and its own frames have it.
+ *
  * Machines without XSAVE have frames of 512 bytes, those without FXSAVE of 112.
  *
  * Ref: Linux, check_xstate_in_sigframe(); arch/x86/include/uapi/asm/sigcontext.h
@@ -146,9 +149,9 @@ int xst_sigframe_write(const struct xst_uabi *t, enum xst_frame_kind kind, void 
  * @diag:  out, optional.
  *
  * Extended: components of xfeatures that XSTATE_BV names are taken, all others become INIT; MXCSR
- * counts when xfeatures has SSE or AVX. FXSAVE only: x87, SSE and MXCSR are taken. In a 32-bit frame
- * x87 comes from the FNSAVE part. PKRU is the frame's, 0 when it has none: a handler cannot keep
- * rights that the code it interrupted had not.
+ * counts when xfeatures has SSE, and is judged with AVX too. FXSAVE only: x87, SSE and MXCSR are
+ * taken. In a 32-bit frame x87 comes from the FNSAVE part. PKRU is the frame's, and what XRSTOR makes
+ * of it, 0, when it has none.
  *
  * A refused frame changes nothing at all. The kernel then ends the task, or gives it fresh state by
  * xst_ctx_exec() and a signal that it cannot ignore, as Linux does. It is stricter than Linux in
