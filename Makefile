@@ -19,7 +19,7 @@ run: ## boot the lab and compare the switching policies (about a minute)
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
 	@$(BUILD)/xstate lab run
 
-lab-full: ## the lab at length: all machines, tens of millions of switches (an hour)
+lab-full: ## the lab at length: all machines, tens of millions of switches (half an hour)
 	@scripts/need.sh build -- lab
 	@scripts/bochs.sh || true
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
