@@ -197,7 +197,7 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		return err;
 	bv = xst_get64(from->area, XST_OFF_XSTATE_BV);
 	/* To drop SSE, which is not live, is to drop MXCSR. */
-	if ((mxcsr == XST_UABI_MXCSR_BY_BV && !(bv & (XST_MASK_SSE | XST_MASK_AVX))) ||
+	if ((mxcsr == XST_UABI_MXCSR_BY_BV && !(bv & XST_MASK_SSE)) ||
 	    !(sys->mask & XST_MASK_SSE))
 		how.drop |= XST_MASK_SSE;
 	if (sys->insn < XST_INSN_XSAVE)

@@ -89,9 +89,10 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 
 /* What to make of MXCSR. Both rules are the kernel's, for different callers. */
 enum xst_uabi_mxcsr {
-	XST_UABI_MXCSR_BY_BV, /* counts when XSTATE_BV has SSE or AVX; else it becomes 1F80H. Judged
-				 when XSTATE_BV has x87, SSE or AVX: ptrace */
-	XST_UABI_MXCSR_ALWAYS, /* counts and is judged, as XRSTOR does: signal frames */
+	XST_UABI_MXCSR_BY_BV, /* ptrace: counts when XSTATE_BV has SSE, else it becomes 1F80H; judged
+				 when XSTATE_BV has x87, SSE or AVX. (With AVX and no SSE Linux
+				 itself may hand out the value of an earlier time.) */
+	XST_UABI_MXCSR_ALWAYS, /* signal frames: counts and is judged, as XRSTOR does */
 };
 
 /**
