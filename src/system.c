@@ -65,6 +65,17 @@ static uint64_t apart_mask(const struct xst_caps *caps, uint64_t want, enum xst_
 	return mask;
 }
 
+/* Does a restore of @image, one of @sys's own, stay in @sys? */
+static int check_fresh(const struct xst_system *sys, const uint8_t *image, uint32_t bytes,
+		       struct xst_diag *diag)
+{
+	const uint32_t behind = (uint32_t)((const uint8_t *)(sys + 1) - image);
+
+	return bytes <= behind ? XST_OK
+			       : xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_DIAG_NO_COMPONENT, 0,
+					      behind, bytes, "no CPU's image is that large");
+}
+
 static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_system *sys,
 			 struct xst_diag *diag)
 {
@@ -82,9 +93,12 @@ static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_
 	if (err)
 		return err;
 	sys->ctx_bytes = sys->layout.bytes;
-	if (!sys->apart)
-		return XST_OK;
+	err = check_fresh(sys, sys->fresh, sys->layout.bytes, diag);
+	if (err || !sys->apart)
+		return err;
 	err = xst_layout_compute(caps, sys->apart, format, &sys->apart_layout, diag);
+	if (!err)
+		err = check_fresh(sys, sys->fresh_apart, sys->apart_layout.bytes, diag);
 	if (err)
 		return err;
 	sys->apart_offset = (sys->layout.bytes + XST_AREA_ALIGN - 1) & ~(XST_AREA_ALIGN - 1);

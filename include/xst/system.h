@@ -38,6 +38,14 @@ enum xst_avoid {
 #define XST_PKRU_DEFAULT 0x55555554u
 
 struct xst_system {
+	/*
+	 * A fresh task's image for the two restores. XSTATE_BV is 0, so the fixed part is all that
+	 * is read; but the CPU may touch an area to the end of what the restore is asked for, and a
+	 * page that is not there faults. So they come first: the rest of this struct lies behind.
+	 */
+	uint8_t fresh[XST_EXT_OFFSET] __attribute__((aligned(64)));
+	uint8_t fresh_apart[XST_EXT_OFFSET] __attribute__((aligned(64)));
+
 	struct xst_caps caps;
 	enum xst_insn insn;
 	uint32_t avoided;  /* enum xst_avoid */
@@ -59,10 +67,6 @@ struct xst_system {
 	uint64_t apart;        /* their mask; 0 on most machines (PKRU is switched by WRPKRU) */
 	uint32_t apart_offset; /* of their image in the area */
 	struct xst_layout apart_layout;
-
-	/* A fresh task's image for the two restores: the fixed part is enough, XSTATE_BV is 0. */
-	uint8_t fresh[XST_EXT_OFFSET] __attribute__((aligned(64)));
-	uint8_t fresh_apart[XST_EXT_OFFSET] __attribute__((aligned(64)));
 };
 
 /**
@@ -77,7 +81,8 @@ struct xst_system {
  * @diag:  out, optional.
  *
  * Context: any ring; pure; never faults.
- * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without an FPU; errors of xst_layout_compute().
+ * Return:  XST_OK; XST_ERR_UNSUPPORTED on a CPU without an FPU; XST_ERR_NEED_BYTES when CPUID
+ *          gives a component a place far from all others; errors of xst_layout_compute().
  */
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
 		       struct xst_system *sys, struct xst_diag *diag);
