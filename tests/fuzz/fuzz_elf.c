@@ -23,7 +23,7 @@ static struct lint_conf *conf(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct lint_object **list = NULL;
+	struct lint_opened o;
 	struct lint_graph *g;
 	struct lint_image *image;
 	size_t n = 0, i;
@@ -32,14 +32,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	image = lint_image_from(data, size, why, sizeof(why));
 	if (!image)
 		return 0;
-	if (lint_objects_open("fuzz", image, &list, &n, why, sizeof(why))) {
-		for (i = 0; i < n; i++) {
-			if (!lint_sweep(list[i]))
-				abort();
-			lint_tables_read(list[i]);
-			lint_pointers_mark(list[i]);
+	lint_objects_open("fuzz", image, &o);
+	for (i = 0; i < o.n; i++) {
+		lint_object_blind(o.list[i]);
+		/* What is damaged is refused, as the command does. */
+		if (lint_alternatives_read(o.list[i], why, sizeof(why)) && lint_sweep(o.list[i]) &&
+		    lint_tables_read(o.list[i], why, sizeof(why))) {
+			lint_pointers_mark(o.list[i]);
+			o.list[n++] = o.list[i];
+		} else {
+			lint_object_free(o.list[i]);
 		}
-		g = lint_graph_new(conf(), list, n);
+	}
+	o.n = n;
+	if (n) {
+		g = lint_graph_new(conf(), o.list, n);
 		if (!g)
 			abort();
 		lint_graph_check(g);
@@ -47,10 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (lint_graph_answer(g, (uint32_t)i) >= ANSWERS)
 				abort();
 		lint_graph_free(g);
-		for (i = 0; i < n; i++)
-			lint_object_free(list[i]);
-		free(list);
 	}
+	lint_opened_free(&o);
 	lint_image_put(image);
 	return 0;
 }

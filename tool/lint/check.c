@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lint/run.h"
+#include "lint/sweep.h"
 
 #define CHAIN_MAX 24
 
@@ -21,24 +22,48 @@ static bool excused(const struct lint_node *n)
 
 static const char *insn_name(const struct lint_node *n, uint32_t off)
 {
-	const struct lint_section *s = &n->obj->sec[lint_node_func(n)->sec];
-
 	/* The first use may be in the cold part, which is another section's. */
 	if (off - lint_node_func(n)->off >= lint_node_func(n)->size)
 		return "FP code";
-	return lint_mnemonic(s->data + off, (size_t)(s->size - off));
+	return lint_fp_name(n->obj, lint_node_func(n)->sec, off);
 }
 
-/* Called in a section, by anybody in the files given. */
-static bool called_inside(const struct lint_graph *g, const struct lint_node *n)
+/*
+ * Which functions are called in a section by anybody in the files given: directly, or from a
+ * function that is itself and calls on as it was entered.
+ */
+static bool inside_mark(const struct lint_graph *g, uint8_t *inside)
 {
-	uint32_t l;
+	uint32_t *list = malloc((g->nnode ? g->nnode : 1) * sizeof(*list)), n = 0, i, k, part;
+	size_t l;
 
-	for (l = n->callers; l != UINT32_MAX; l = g->link[l].next_caller)
-		if (g->link[l].seen & SEEN_IN ||
-		    (g->link[l].seen & SEEN_ENTRY && !g->node[g->node[g->link[l].from].whole].out))
-			return true;
-	return false;
+	if (!list)
+		return false;
+	for (l = 0; l < g->nlink; l++) {
+		const struct lint_link *link = &g->link[l];
+		uint32_t to = link->node == NO_NODE ? NO_NODE : g->node[link->node].whole;
+
+		if (to == NO_NODE || inside[to])
+			continue;
+		if (link->seen & SEEN_IN ||
+		    (link->seen & SEEN_ENTRY && !g->node[g->node[link->from].whole].out)) {
+			inside[to] = 1;
+			list[n++] = to;
+		}
+	}
+	for (i = 0; i < n; i++)
+		for (part = list[i]; part != NO_NODE; part = part == list[i] ? g->node[part].cold : NO_NODE)
+			for (k = 0; k < g->node[part].nlink; k++) {
+				const struct lint_link *link = &g->link[g->node[part].link + k];
+				uint32_t to = link->node == NO_NODE ? NO_NODE : g->node[link->node].whole;
+
+				if (to == NO_NODE || inside[to] || !(link->seen & SEEN_ENTRY))
+					continue;
+				inside[to] = 1;
+				list[n++] = to;
+			}
+	free(list);
+	return true;
 }
 
 struct walk {
@@ -46,12 +71,14 @@ struct walk {
 	uint32_t stack[CHAIN_MAX];
 	uint32_t depth;
 	uint8_t *done;
+	uint8_t *inside; /* called in a section, by function */
+	uint8_t *told;   /* an error at a boundary names it */
 	const char *why; /* how the root is entered */
 	bool perhaps;    /* it may be entered in a section after all */
 };
 
 /* An earlier call of the same function from the same one: the boundary was told already. */
-static bool told(const struct lint_graph *g, const struct lint_node *n, uint32_t k)
+static bool called_before(const struct lint_graph *g, const struct lint_node *n, uint32_t k)
 {
 	uint32_t i;
 
@@ -111,7 +138,7 @@ static void boundaries(struct walk *w, uint32_t id)
 
 				if (to == NO_NODE || !(l->seen & SEEN_ENTRY) ||
 				    excused(&g->node[to]) || !(g->node[to].sum & SUM_REQUIRES) ||
-				    told(g, &g->node[part], k))
+				    called_before(g, &g->node[part], k))
 					continue;
 				if (!g->node[to].uses) {
 					boundaries(w, to);
@@ -122,6 +149,7 @@ static void boundaries(struct walk *w, uint32_t id)
 
 				if (w->perhaps && at.severity == SEV_ERROR)
 					at.severity = SEV_WARNING;
+				w->told[to] |= at.severity == SEV_ERROR;
 				at.callee = (char *)(uintptr_t)lint_node_name(&g->node[to]);
 				chain_text(w, at.callee, chain, sizeof(chain));
 				lint_finding_add(&g->found, &at, w->depth > 1 ? chain : NULL,
@@ -160,6 +188,7 @@ static void requirement(struct walk *w, uint32_t id)
 	struct lint_node *n = &g->node[id];
 	uint32_t flags = lint_node_func(n)->flags;
 	struct lint_finding at;
+	char why[128];
 
 	w->depth = 0;
 	if (n->role && n->role->kind == ROLE_POINTER) {
@@ -194,18 +223,24 @@ static void requirement(struct walk *w, uint32_t id)
 		return;
 	}
 	if (flags & FUNC_EXPORTED) {
-		if (called_inside(g, n)) {
+		const char *called = n->obj->kernel_module ? "exported" : "global";
+
+		if (w->inside[id]) {
 			at = lint_finding_at(g, RULE_EXPORTED, id,
 			                     n->uses ? n->first_use : lint_node_func(n)->off);
 			at.callee = (char *)(uintptr_t) "-";
 			lint_finding_add(&g->found, &at, NULL,
-			                 "%s is exported and needs a section of its caller",
-			                 lint_node_name(n));
+			                 "%s is %s and needs a section of its caller",
+			                 lint_node_name(n), called);
 			return;
 		}
-		w->why = n->callers == UINT32_MAX
-		                 ? "it is exported, and nothing in the files given calls it in one"
-		                 : "it is exported, and no caller in the files given has begun one";
+		/* One violation, one error: where its callers call it, if that is one. */
+		if (w->told[id])
+			return;
+		snprintf(why, sizeof(why), "it is %s, and %s", called,
+		         n->callers == UINT32_MAX ? "nothing in the files given calls it in one"
+		                                  : "no caller in the files given has begun one");
+		w->why = why;
 		boundaries(w, id);
 		return;
 	}
@@ -395,14 +430,18 @@ static bool forbid_walk(struct walk *w, uint32_t id)
 void lint_graph_check(struct lint_graph *g)
 {
 	struct walk w = {.g = g};
-	uint32_t id;
+	uint32_t id, pass;
 
-	w.done = calloc(g->nnode ? g->nnode : 1, 1);
-	if (!w.done)
-		return;
+	w.done = calloc(g->nnode + 1, 1);
+	w.inside = calloc(g->nnode + 1, 1);
+	w.told = calloc(g->nnode + 1, 1);
+	if (!w.done || !w.inside || !w.told)
+		goto out;
 	for (id = 0; id < g->nnode; id++) {
 		struct lint_node *n = &g->node[id];
 
+		if (n->instead != NO_NODE)
+			continue;
 		undecodable(g, id);
 		if (g->conf->forbidden) {
 			forbidden(g, id);
@@ -426,14 +465,18 @@ void lint_graph_check(struct lint_graph *g)
 			n->role->used++;
 		}
 	}
-	if (!g->conf->forbidden)
+	if (!inside_mark(g, w.inside))
+		goto out;
+	/* Those that are called by others given come last: a boundary may have told of them. */
+	for (pass = 0; pass < 3 && !g->conf->forbidden; pass++)
 		for (id = 0; id < g->nnode; id++) {
 			struct lint_node *n = &g->node[id];
 			uint32_t flags = lint_node_func(n)->flags;
 
 			if (n->whole == id && n->sum & SUM_REQUIRES && !excused(n) &&
 			    (n->callers == UINT32_MAX ||
-			     flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY)))
+			     flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY)) &&
+			    (n->callers == UINT32_MAX ? 0u : n->uses ? 2u : 1u) == pass)
 				requirement(&w, id);
 		}
 	for (id = 0; id < g->nnode; id++) {
@@ -446,8 +489,11 @@ void lint_graph_check(struct lint_graph *g)
 			forbid_walk(&w, id);
 		}
 	}
-	free(w.done);
 	lint_findings_sort(&g->found);
+out:
+	free(w.done);
+	free(w.inside);
+	free(w.told);
 }
 
 enum lint_answer lint_graph_answer(const struct lint_graph *g, uint32_t id)

@@ -13,10 +13,12 @@
 #include <string.h>
 
 #include "lint/finding.h"
+#include "lint/object.h"
 #include "lint_profiles.h" /* generated from profiles/: lint_profile_names, lint_profile_texts */
 
-#define WORDS    8
+#define WORDS    40
 #define FILE_MAX (1u << 20)
+#define OVER_PROFILE (1u << 20) /* rank of the first line of a file */
 
 struct lint_conf *lint_conf_new(void)
 {
@@ -40,6 +42,7 @@ void lint_conf_free(struct lint_conf *conf)
 	for (i = 0; i < conf->nrole; i++) {
 		free(conf->role[i].name);
 		free(conf->role[i].reason);
+		free(conf->role[i].object);
 	}
 	free(conf->pair);
 	free(conf->role);
@@ -56,7 +59,8 @@ static struct lint_role *role_add(struct lint_conf *conf, enum lint_role_kind ki
 		return NULL;
 	conf->role = list;
 	r = &list[conf->nrole];
-	*r = (struct lint_role){.kind = kind, .gfp_arg = -1};
+	*r = (struct lint_role){.kind = kind, .gfp_arg = -1, .from_file = !conf->in_profile};
+	r->rank = (uint32_t)conf->nrole + (conf->in_profile ? 0 : OVER_PROFILE);
 	r->name = strdup(name);
 	r->reason = strdup(reason ? reason : "");
 	if (!r->name || !r->reason) {
@@ -85,6 +89,8 @@ static const char *pair_line(struct lint_conf *conf, char **word, int n)
 
 	if (n < 3)
 		return "pair wants the names of a begin and an end";
+	if (!strcmp(word[1], word[2]))
+		return "a begin and an end cannot be the same function";
 	for (i = 3; i < n; i++) {
 		char *end;
 
@@ -151,89 +157,154 @@ static const struct {
         {"state", ROLE_STATE, true},          {"foreign", ROLE_FOREIGN, true},
 };
 
-/* One line; NULL, or what is wrong with it. */
-static const char *line_read(struct lint_conf *conf, char *line, const char *from, bool *base)
+/* Words of a line, and the quoted reason that may end it. */
+static const char *line_split(char *p, char **word, int *n, char **reason)
 {
-	char *word[WORDS * 4], *reason = NULL, *p, *save = NULL;
+	*n = 0;
+	*reason = NULL;
+	for (;;) {
+		while (*p == ' ' || *p == '\t' || *p == '\r')
+			*p++ = '\0';
+		if (!*p || *p == '#')
+			break;
+		if (*reason)
+			return "the reason in quotes comes last";
+		if (*p == '"') {
+			*p++ = '\0';
+			*reason = p;
+			p = strchr(p, '"');
+			if (!p)
+				return "a quote is not closed";
+			*p++ = '\0';
+			continue;
+		}
+		if (*n == WORDS)
+			return "too many words; several lines may say the same of more names";
+		word[(*n)++] = p;
+		p += strcspn(p, " \t\r\"#");
+	}
+	*p = '\0';
+	return NULL;
+}
+
+/* fnmatch() takes a bracket that is not closed for a plain character, which nobody means. */
+static bool pattern_whole(const char *s)
+{
+	const char *open = strchr(s, '[');
+
+	while (open) {
+		const char *shut = open[1] ? strchr(open + 2, ']') : NULL;
+
+		if (!shut)
+			return false;
+		open = strchr(shut, '[');
+	}
+	return true;
+}
+
+static const char *list_line(struct lint_conf *conf, size_t k, char **word, int n,
+                             const char *reason)
+{
+	const char *object = NULL;
+	int gfp = -1, i;
+
+	if (reason && !lists[k].reason)
+		return "only owner, pointer, forbid, begins, ends, state and foreign take a reason";
+	if (lists[k].reason && !reason)
+		return "say why, in quotes at the end of the line";
+	for (; n > 1; n--) {
+		if (!strncmp(word[n - 1], "object=", 7))
+			object = word[n - 1] + 7;
+		else if (lists[k].kind != ROLE_SLEEP || strncmp(word[n - 1], "gfp=", 4) != 0)
+			break;
+		else if (!arg_index(word[n - 1] + 4, &gfp))
+			return "gfp= wants arg0 to arg5";
+	}
+	if (n < 2)
+		return "names of functions are missing";
+	if (object && !*object)
+		return "object= wants a name";
+	for (i = 1; i < n; i++) {
+		struct lint_role *r;
+
+		if (strchr(word[i], '='))
+			return "only object= and gfp= hold a '=', after the names";
+		if (!pattern_whole(word[i]))
+			return "a pattern has a [ without a ]";
+		r = role_add(conf, lists[k].kind, word[i], reason);
+		if (!r)
+			return "out of memory";
+		r->gfp_arg = gfp;
+		r->object = object ? strdup(object) : NULL;
+		if (object && !r->object)
+			return "out of memory";
+	}
+	return NULL;
+}
+
+static const char *profile_line(struct lint_conf *conf, const char *name)
+{
 	char why[256];
+
+	/* What the command line says goes before the file. */
+	if (conf->profile_given)
+		return lint_conf_profile_text(name) ? NULL : "no such built-in profile";
+	if (conf->profile[0])
+		return "a profile was named already";
+	return lint_conf_profile(conf, name, why, sizeof(why)) ? NULL : "no such built-in profile";
+}
+
+/* One line; NULL, or what is wrong with it. */
+static const char *line_read(struct lint_conf *conf, char *line)
+{
+	char *word[WORDS], *reason, *end;
+	const char *wrong;
 	size_t k;
-	int n = 0, i;
+	int n;
 
-	p = strchr(line, '#');
-	if (p)
-		*p = '\0';
-	p = strchr(line, '"');
-	if (p) {
-		char *end = strrchr(line, '"');
-
-		if (end == p)
-			return "a quote is not closed";
-		*p = *end = '\0';
-		reason = p + 1;
-	}
-	for (p = strtok_r(line, " \t\r", &save); p; p = strtok_r(NULL, " \t\r", &save)) {
-		if (n == WORDS * 4)
-			return "too many words";
-		word[n++] = p;
-	}
+	wrong = line_split(line, word, &n, &reason);
+	if (wrong)
+		return wrong;
 	if (!n)
-		return NULL;
-	if (!strcmp(word[0], "profile")) {
-		if (n != 2 || !base)
-			return "profile wants the name of a built-in profile";
-		*base = true;
-		if (!lint_conf_profile(conf, word[1], why, sizeof(why)))
-			return "no such built-in profile";
-		return NULL;
-	}
+		return reason ? "a reason without anything that it is for" : NULL;
+	for (k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+		if (!strcmp(word[0], lists[k].word))
+			return list_line(conf, k, word, n, reason);
+	if (reason)
+		return "only owner, pointer, forbid, begins, ends, state and foreign take a reason";
+	if (!strcmp(word[0], "profile"))
+		return n == 2 && !conf->in_profile
+		               ? profile_line(conf, word[1])
+		               : "profile wants the name of a built-in profile";
 	if (!strcmp(word[0], "pair"))
 		return pair_line(conf, word, n);
 	if (!strcmp(word[0], "severity"))
 		return severity_line(conf, word, n);
-	if (!strcmp(word[0], "fp") && n == 2 && !strcmp(word[1], "forbidden")) {
+	if (!strcmp(word[0], "fp")) {
 		conf->forbidden = true;
-		return NULL;
+		return n == 2 && !strcmp(word[1], "forbidden")
+		               ? NULL
+		               : "the line can only be `fp forbidden`; else leave it out";
 	}
-	if (!strcmp(word[0], "inline-sections") && n == 2 && !strcmp(word[1], "yes")) {
+	if (!strcmp(word[0], "inline-sections")) {
 		conf->inline_sections = true;
-		return NULL;
+		return n == 2 && !strcmp(word[1], "yes")
+		               ? NULL
+		               : "the line can only be `inline-sections yes`; else leave it out";
 	}
-	if (!strcmp(word[0], "gfp-sleep") && n == 2) {
-		conf->gfp_sleep = (uint32_t)strtoul(word[1], &p, 0);
-		return *p ? "gfp-sleep wants a number" : NULL;
-	}
-	(void)from;
-	for (k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
-		int gfp = -1;
-
-		if (strcmp(word[0], lists[k].word) != 0)
-			continue;
-		if (n < 2)
-			return "names of functions are missing";
-		if (reason && !lists[k].reason)
-			return "only owner, pointer, forbid, begins, ends, state and foreign take "
-			       "a reason";
-		if (lists[k].reason && !reason)
-			return "say why, in quotes at the end of the line";
-		if (lists[k].kind == ROLE_SLEEP && !strncmp(word[n - 1], "gfp=", 4) &&
-		    !arg_index(word[--n] + 4, &gfp))
-			return "gfp= wants arg0 to arg5";
-		for (i = 1; i < n; i++) {
-			struct lint_role *r = role_add(conf, lists[k].kind, word[i], reason);
-
-			if (!r)
-				return "out of memory";
-			r->gfp_arg = gfp;
-		}
-		return NULL;
+	if (!strcmp(word[0], "gfp-sleep")) {
+		if (n != 2)
+			return "gfp-sleep wants a number";
+		conf->gfp_sleep = (uint32_t)strtoul(word[1], &end, 0);
+		return *end || end == word[1] ? "gfp-sleep wants a number" : NULL;
 	}
 	return "unknown word at its beginning; docs/lint.md lists them";
 }
 
-static bool text_read(struct lint_conf *conf, const char *text, const char *from, bool *base,
-                      char *why, size_t why_bytes)
+bool lint_conf_text(struct lint_conf *conf, const char *text, const char *from, char *why,
+                    size_t why_bytes)
 {
-	char *copy = strdup(text), *line, *next;
+	char *copy = strdup(strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3), *line, *next;
 	const char *wrong = NULL;
 	unsigned number = 0;
 
@@ -246,7 +317,7 @@ static bool text_read(struct lint_conf *conf, const char *text, const char *from
 		if (next)
 			*next++ = '\0';
 		number++;
-		wrong = line_read(conf, line, from, base);
+		wrong = line_read(conf, line);
 	}
 	free(copy);
 	if (wrong)
@@ -254,18 +325,11 @@ static bool text_read(struct lint_conf *conf, const char *text, const char *from
 	return !wrong;
 }
 
-bool lint_conf_text(struct lint_conf *conf, const char *text, const char *from, char *why,
-                    size_t why_bytes)
-{
-	bool base = false;
-
-	return text_read(conf, text, from, &base, why, why_bytes);
-}
-
 bool lint_conf_profile(struct lint_conf *conf, const char *name, char *why, size_t why_bytes)
 {
 	size_t i, used = 0;
 	char list[128];
+	bool ok;
 
 	list[0] = '\0';
 	for (i = 0; lint_profile_names[i]; i++) {
@@ -274,7 +338,10 @@ bool lint_conf_profile(struct lint_conf *conf, const char *name, char *why, size
 		if (!strcmp(lint_profile_names[i], name)) {
 			if (!conf->profile[0])
 				snprintf(conf->profile, sizeof(conf->profile), "%s", name);
-			return text_read(conf, lint_profile_texts[i], name, NULL, why, why_bytes);
+			conf->in_profile = true;
+			ok = lint_conf_text(conf, lint_profile_texts[i], name, why, why_bytes);
+			conf->in_profile = false;
+			return ok;
 		}
 	}
 	snprintf(why, why_bytes, "there is no profile %s; there are %s", name, list);
@@ -322,14 +389,16 @@ static bool wild(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
+/* Of the lines that fit, the last one counts, and those of a file before a profile's. */
 static int role_order(const void *a, const void *b)
 {
 	const struct lint_role *x = a, *y = b;
-	int wx = wild(x->name), wy = wild(y->name);
+	int wx = wild(x->name), wy = wild(y->name), r;
 
 	if (wx != wy)
 		return wx - wy;
-	return strcmp(x->name, y->name);
+	r = wx ? 0 : strcmp(x->name, y->name);
+	return r ? r : x->rank > y->rank ? -1 : x->rank < y->rank;
 }
 
 void lint_conf_settle(struct lint_conf *conf)
@@ -341,7 +410,6 @@ void lint_conf_settle(struct lint_conf *conf)
 	for (i = 0; i < conf->nrole && !wild(conf->role[i].name); i++)
 		;
 	conf->nplain = i;
-	conf->sorted = true;
 }
 
 static int role_key(const void *key, const void *item)
@@ -351,11 +419,29 @@ static int role_key(const void *key, const void *item)
 	return strcmp(key, r->name);
 }
 
-struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name)
+/* Whether a fact that holds in some objects only holds in this one. */
+static bool holds_in(const struct lint_role *r, const struct lint_object *obj)
+{
+	char list[512], *p, *save = NULL;
+
+	if (!r->object)
+		return true;
+	if (!obj)
+		return false;
+	snprintf(list, sizeof(list), "%s", r->object);
+	for (p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save))
+		if ((!strcmp(p, "kernel") && !obj->relocatable) || !fnmatch(p, obj->module, 0) ||
+		    !fnmatch(p, obj->path, 0))
+			return true;
+	return false;
+}
+
+struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name,
+                                 const struct lint_object *obj)
 {
 	static const char *const suffixes[] = {".isra.", ".part.", ".constprop.", ".cold"};
 	char plain[256];
-	struct lint_role *r;
+	struct lint_role *r, *end = conf->role + conf->nplain, *best = NULL;
 	size_t i;
 
 	snprintf(plain, sizeof(plain), "%s", name);
@@ -366,12 +452,29 @@ struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name)
 			*p = '\0';
 	}
 	r = bsearch(plain, conf->role, conf->nplain, sizeof(*conf->role), role_key);
-	if (r && r->kind != ROLE_STATE)
-		return r;
-	for (i = conf->nplain; i < conf->nrole; i++)
-		if (conf->role[i].kind != ROLE_STATE && !fnmatch(conf->role[i].name, plain, 0))
-			return &conf->role[i];
-	return NULL;
+	while (r && r > conf->role && !strcmp(r[-1].name, plain))
+		r--;
+	for (; r && !best && r < end && !strcmp(r->name, plain); r++)
+		if (r->kind != ROLE_STATE && holds_in(r, obj))
+			best = r;
+	for (i = conf->nplain; i < conf->nrole; i++) {
+		r = &conf->role[i];
+		if (best && best->rank > r->rank)
+			break;
+		if (r->kind != ROLE_STATE && !fnmatch(r->name, plain, 0) && holds_in(r, obj))
+			return r;
+	}
+	return best;
+}
+
+bool lint_conf_has(const struct lint_conf *conf, enum lint_role_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < conf->nrole; i++)
+		if (conf->role[i].kind == kind)
+			return true;
+	return false;
 }
 
 bool lint_conf_object(struct lint_conf *conf, const char *module)
@@ -381,6 +484,7 @@ bool lint_conf_object(struct lint_conf *conf, const char *module)
 	for (i = 0; i < conf->nrole; i++)
 		if (conf->role[i].kind == ROLE_STATE && !fnmatch(conf->role[i].name, module, 0)) {
 			conf->role[i].used++;
+			conf->role[i].matched = true;
 			return true;
 		}
 	return false;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct lint_object;
+
 enum lint_role_kind {
 	ROLE_NONE,
 	ROLE_BEGIN,
@@ -43,6 +45,10 @@ struct lint_role {
 	uint32_t pair; /* index, of BEGIN and END */
 	int gfp_arg;   /* of SLEEP: argument with allocation flags, or -1 */
 	char *reason;  /* why an annotation holds; shown when it was applied */
+	char *object;  /* where it holds: patterns with commas, or "kernel"; NULL: everywhere */
+	uint32_t rank; /* of several that fit, the highest counts */
+	bool from_file; /* not of a built-in profile */
+	bool matched;   /* some function has this name */
 	unsigned used;
 };
 
@@ -54,9 +60,10 @@ struct lint_conf {
 	char profile[32];
 	struct lint_pair *pair;
 	size_t npair;
-	struct lint_role *role; /* plain names, sorted; then those with wildcards */
+	struct lint_role *role; /* plain names, sorted; then those with wildcards, by rank */
 	size_t nrole, nplain;
-	bool sorted;
+	bool in_profile;                  /* what is being read is a built-in profile */
+	bool profile_given;               /* on the command line: a file's choice does not count */
 	bool forbidden;                   /* any FP instruction is an error */
 	bool inline_sections;             /* XSAVE begins and XRSTOR ends a section */
 	uint32_t gfp_sleep;               /* bits of allocation flags that allow sleeping */
@@ -89,10 +96,17 @@ void lint_conf_settle(struct lint_conf *conf);
 
 /**
  * lint_conf_role() - what a function is to the protocol, or NULL.
+ * @obj: where it is defined; NULL: not known, then only facts that hold everywhere count.
  *
  * Suffixes that compilers add (.isra.0, .part.1, .constprop.0, .cold) do not matter.
  */
-struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name);
+struct lint_role *lint_conf_role(struct lint_conf *conf, const char *name,
+                                 const struct lint_object *obj);
+
+/**
+ * lint_conf_has() - whether there is any fact of a kind.
+ */
+bool lint_conf_has(const struct lint_conf *conf, enum lint_role_kind kind);
 
 /**
  * lint_conf_object() - whether an object may hold instructions that manage the state.

@@ -108,6 +108,34 @@ static void arrive(struct flow *f, uint32_t i, const struct proto *p, const stru
 	}
 }
 
+/* Calls in code that may be patched over instruction @i: made, and then behind what they replace. */
+static void alternative_calls(struct flow *f, uint32_t i, const struct proto *p,
+                              const struct env *env)
+{
+	const struct lint_node *n = &f->g->node[flow_fragment(f, i)->node];
+	uint32_t k, off = f->insn[i].off, end, to;
+
+	for (k = flow_link_first(f, i); k < n->link + n->nlink && f->g->link[k].off == off; k++) {
+		const struct lint_link *l = &f->g->link[k];
+		struct proto there = *p;
+		struct env other = *env;
+
+		if (!l->alt)
+			continue;
+		if (l->kind == EV_JUMP) {
+			if (flow_call(f, i, l, &there, &other, true) == AFTER_RETURN)
+				flow_leave(f, i, &there, &other);
+			continue;
+		}
+		if (flow_call(f, i, l, &there, &other, false) == AFTER_STOP)
+			continue;
+		end = flow_replaced_end(f, i);
+		to = flow_insn_at(f, flow_fragment(f, i)->sec, end);
+		if (to != NO_FUNC)
+			arrive(f, to, &there, &other);
+	}
+}
+
 /* Go on at instruction @i: a leader joins, and anything else is followed at once. */
 static void extra_edges(struct flow *f, uint32_t i, const struct proto *p, const struct env *env)
 {
@@ -134,6 +162,7 @@ static void extra_edges(struct flow *f, uint32_t i, const struct proto *p, const
 		if (to != NO_FUNC)
 			arrive(f, to, p, env);
 	}
+	alternative_calls(f, i, p, env);
 }
 
 static void table_jump(struct flow *f, const struct proto *p, const struct env *env)
@@ -186,12 +215,19 @@ static void follow(struct flow *f, uint32_t i, struct proto p, struct env env)
 		switch (insn->kind) {
 		case INSN_CALL:
 			/* CALL to the next instruction only reads the instruction pointer. */
-			if (flow_call(f, i, &p, &env, false) == AFTER_STOP)
+			if (flow_call(f, i, flow_link(f, i), &p, &env, false) == AFTER_STOP)
 				return;
 			if (i + 1 == end_of)
 				return;
 			break;
 		case INSN_CALL_IND:
+			/* Through the linker's table it is a call by name. */
+			l = flow_link(f, i);
+			if (l && l->kind == EV_CALL) {
+				if (flow_call(f, i, l, &p, &env, false) == AFTER_STOP)
+					return;
+				break;
+			}
 			flow_indirect(f, i, &p);
 			env_call(&env, ENV_CALL_ANY);
 			break;
@@ -215,7 +251,7 @@ static void follow(struct flow *f, uint32_t i, struct proto p, struct env env)
 						if (!flow_inner_jump(&other))
 							flow_indirect(f, i, &there);
 						table_jump(f, &there, &other);
-					} else if (flow_call(f, i, &there, &other, true) ==
+					} else if (flow_call(f, i, l, &there, &other, true) ==
 					           AFTER_RETURN) {
 						flow_leave(f, i, &there, &other);
 					}
@@ -228,6 +264,12 @@ static void follow(struct flow *f, uint32_t i, struct proto p, struct env env)
 			break;
 		}
 		case INSN_JMP_IND:
+			l = flow_link(f, i);
+			if (l && l->kind == EV_JUMP) {
+				if (flow_call(f, i, l, &p, &env, true) == AFTER_RETURN)
+					flow_leave(f, i, &p, &env);
+				return;
+			}
 			if (!flow_inner_jump(&env))
 				flow_indirect(f, i, &p);
 			table_jump(f, &p, &env);
@@ -252,7 +294,7 @@ static void follow(struct flow *f, uint32_t i, struct proto p, struct env env)
 		if (i + 1 == end_of) {
 			l = flow_link(f, i);
 			if (l && l->kind == EV_JUMP && insn->kind == INSN_PLAIN &&
-			    flow_call(f, i, &p, &env, true) == AFTER_RETURN)
+			    flow_call(f, i, l, &p, &env, true) == AFTER_RETURN)
 				flow_leave(f, i, &p, &env);
 			return;
 		}
@@ -345,6 +387,8 @@ static void flow_free(struct flow *f)
 	free(f->mark);
 	free(f->leader);
 	free(f->work);
+	for (k = 0; k < 255; k++)
+		free(f->used[k]);
 	free(f->site);
 	free(f->table_jump);
 }

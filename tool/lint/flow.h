@@ -64,6 +64,7 @@ struct flow {
 	uint32_t first_use, uses, first_end;
 	struct lint_site *site;
 	uint32_t nsite;
+	uint8_t *used[255]; /* of each site: which FP instructions were counted, bit by bit */
 	struct state *table_jump; /* states at a computed jump */
 	uint32_t ntable_jump;
 };
@@ -73,7 +74,7 @@ enum {
 	MARK_FALLS = 2, /* a jump that may be patched into nothing */
 	MARK_RELOC = 4, /* an immediate or displacement is relocated */
 	MARK_SEEN = 8,
-	MARK_COUNTED = 16,
+	MARK_USED = 16, /* counted among the uses as entered */
 	MARK_WARN = 32, /* a trap that execution continues after */
 };
 
@@ -85,15 +86,20 @@ uint32_t flow_insn_at(const struct flow *f, uint32_t sec, uint32_t off);
 const struct fragment *flow_fragment(const struct flow *f, uint32_t i);
 const char *flow_mnemonic(const struct flow *f, uint32_t i);
 
+/* Where the code ends that alternatives replace from instruction @i on. */
+uint32_t flow_replaced_end(const struct flow *f, uint32_t i);
+
 /* First entry at or behind a place in a list whose items begin with section and offset. */
 size_t flow_place(const void *list, size_t n, size_t item, uint32_t sec, uint32_t off);
 
 /* What instructions, calls and returns do to the protocol state (flow_protocol.c). */
 void flow_use_fp(struct flow *f, uint32_t i, struct proto *p);
-enum after flow_call(struct flow *f, uint32_t i, struct proto *p, struct env *env, bool jump);
+enum after flow_call(struct flow *f, uint32_t i, const struct lint_link *l, struct proto *p,
+                     struct env *env, bool jump);
 void flow_indirect(struct flow *f, uint32_t i, struct proto *p);
 void flow_leave(struct flow *f, uint32_t i, const struct proto *p, const struct env *env);
 bool flow_inner_jump(const struct env *env);
+uint32_t flow_link_first(const struct flow *f, uint32_t i);
 const struct lint_link *flow_link(const struct flow *f, uint32_t i);
 const struct lint_role *flow_role(const struct flow *f, const struct lint_link *l);
 

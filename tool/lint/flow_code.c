@@ -16,9 +16,20 @@ const struct fragment *flow_fragment(const struct flow *f, uint32_t i)
 const char *flow_mnemonic(const struct flow *f, uint32_t i)
 {
 	const struct fragment *fr = flow_fragment(f, i);
-	const struct lint_section *s = &f->n->obj->sec[fr->sec];
 
-	return lint_mnemonic(s->data + f->insn[i].off, (size_t)(s->size - f->insn[i].off));
+	return lint_fp_name(f->n->obj, fr->sec, f->insn[i].off);
+}
+
+uint32_t flow_replaced_end(const struct flow *f, uint32_t i)
+{
+	const struct lint_object *obj = f->n->obj;
+	uint32_t sec = flow_fragment(f, i)->sec, off = f->insn[i].off, end = off;
+	size_t a = flow_place(obj->alt, obj->nalt, sizeof(*obj->alt), sec, off);
+
+	for (; a < obj->nalt && obj->alt[a].sec == sec && obj->alt[a].off == off; a++)
+		if (off + obj->alt[a].len > end)
+			end = off + obj->alt[a].len;
+	return end;
 }
 
 uint32_t flow_insn_at(const struct flow *f, uint32_t sec, uint32_t off)
@@ -77,6 +88,8 @@ static void alternatives(struct flow *f, const struct fragment *fr)
 			lint_decode(obj->sec[alt->rep_sec].data + alt->rep_off + off,
 			            alt->rep_len - off, alt->rep_off + off, &insn);
 			f->insn[i].fp |= insn.fp;
+			if (insn.kind == INSN_CALL)
+				leader_set(f, flow_insn_at(f, alt->sec, flow_replaced_end(f, i)));
 			off += insn.len;
 		}
 	}

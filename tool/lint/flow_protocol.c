@@ -39,8 +39,10 @@ static uint8_t site_make(struct flow *f, uint32_t off, uint32_t pair, int mask)
 				f->site[i].mask = -1;
 			return (uint8_t)i;
 		}
-	if (f->nsite == 255)
+	if (f->nsite == 255) {
+		f->over = true;
 		return 254;
+	}
 	list = realloc(f->site, (f->nsite + 1) * sizeof(*list));
 	if (!list) {
 		f->over = true;
@@ -51,6 +53,19 @@ static uint8_t site_make(struct flow *f, uint32_t off, uint32_t pair, int mask)
 	return (uint8_t)f->nsite++;
 }
 
+/* 1 when an instruction is met in a section for the first time; others may run it too. */
+static uint32_t use_count(struct flow *f, uint32_t site, uint32_t i)
+{
+	uint8_t bit = (uint8_t)(1u << (i & 7));
+
+	if (!f->used[site])
+		f->used[site] = calloc(f->ninsn / 8 + 1, 1);
+	if (!f->used[site] || f->used[site][i / 8] & bit)
+		return !f->used[site];
+	f->used[site][i / 8] |= bit;
+	return 1;
+}
+
 void flow_use_fp(struct flow *f, uint32_t i, struct proto *p)
 {
 	const struct lint_insn *insn = &f->insn[i];
@@ -59,8 +74,6 @@ void flow_use_fp(struct flow *f, uint32_t i, struct proto *p)
 	        f->n->role && (f->n->role->kind == ROLE_OWNER || f->n->role->kind == ROLE_BEGIN ||
 	                       f->n->role->kind == ROLE_END || f->n->role->kind == ROLE_BEGINS ||
 	                       f->n->role->kind == ROLE_ENDS || f->n->role->kind == ROLE_FOREIGN);
-	bool counted = f->mark[i] & MARK_COUNTED;
-
 	if (f->g->conf->inline_sections && insn->fp & (FP_SAVES | FP_RESTORES) && !owner) {
 		if (insn->fp & FP_SAVES && !flow_in_section(p)) {
 			p->base = BASE_IN;
@@ -69,7 +82,6 @@ void flow_use_fp(struct flow *f, uint32_t i, struct proto *p)
 		} else if (insn->fp & FP_RESTORES && p->base == BASE_IN) {
 			p->base = BASE_ENDED;
 		}
-		f->mark[i] |= MARK_COUNTED;
 		return;
 	}
 	if (flow_in_section(p)) {
@@ -78,15 +90,20 @@ void flow_use_fp(struct flow *f, uint32_t i, struct proto *p)
 		s->need |= need;
 		s->fp |= insn->fp;
 		s->unknown |= (insn->fp & FP_UNKNOWN) != 0;
-		if (!counted && insn->fp & FP_USE)
-			s->insns++;
+		if (insn->fp & FP_USE)
+			s->insns += use_count(f, (uint32_t)(s - f->site), i);
+		if (insn->fp & (FP_SAVES | FP_RESTORES) && !owner)
+			REPORT(f, RULE_STATE_INSN, i, flow_mnemonic(f, i),
+			       "%s goes behind the back of the section that was begun at +0x%x",
+			       flow_mnemonic(f, i), s->off - f->frag[0].off);
 	} else if (owner) {
 		f->n->role->used++;
 	} else if (p->base == BASE_ENTRY) {
 		if (!f->uses || insn->off < f->first_use)
 			f->first_use = insn->off;
-		if (!counted)
+		if (!(f->mark[i] & MARK_USED))
 			f->uses++;
+		f->mark[i] |= MARK_USED;
 		f->sum |= insn->fp & FP_USE ? SUM_REQUIRES : SUM_REQUIRES | SUM_STATE;
 		f->need |= need;
 		f->fp |= insn->fp;
@@ -94,7 +111,6 @@ void flow_use_fp(struct flow *f, uint32_t i, struct proto *p)
 		REPORT(f, RULE_FP_AFTER_END, i, flow_mnemonic(f, i),
 		       "%s runs after the section was ended on this path", flow_mnemonic(f, i));
 	}
-	f->mark[i] |= MARK_COUNTED;
 	if (insn->fp & FP_SETS_X87)
 		p->set |= NEED_X87;
 	if (insn->fp & FP_SETS_MXCSR)
@@ -111,6 +127,12 @@ static void begin(struct flow *f, uint32_t i, struct proto *p, const struct env 
 	if (pr->mask_arg >= 0 && env_arg(env, (unsigned)pr->mask_arg, &v))
 		mask = (int)(v & 7);
 	if (pr->nestable) {
+		/* What the caller had begun, and this function ended, is open again. */
+		if (!flow_in_section(p) && p->base == BASE_RELEASED) {
+			p->base = BASE_ENTRY;
+			p->set = 0;
+			return;
+		}
 		if (!flow_in_section(p)) {
 			p->nested = site_make(f, f->insn[i].off, pair, mask);
 			p->set = 0;
@@ -168,21 +190,30 @@ static void end(struct flow *f, uint32_t i, struct proto *p, bool nestable, cons
 	p->set = 0;
 }
 
-const struct lint_link *flow_link(const struct flow *f, uint32_t i)
+uint32_t flow_link_first(const struct flow *f, uint32_t i)
 {
 	const struct lint_node *n = &f->g->node[flow_fragment(f, i)->node];
-	size_t lo = n->link, hi = n->link + n->nlink;
-	uint32_t off = f->insn[i].off;
+	uint32_t lo = n->link, hi = n->link + n->nlink, off = f->insn[i].off;
 
 	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+		uint32_t mid = lo + (hi - lo) / 2;
 
 		if (f->g->link[mid].off < off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < n->link + n->nlink && f->g->link[lo].off == off ? &f->g->link[lo] : NULL;
+	return lo;
+}
+
+const struct lint_link *flow_link(const struct flow *f, uint32_t i)
+{
+	const struct lint_node *n = &f->g->node[flow_fragment(f, i)->node];
+	uint32_t k = flow_link_first(f, i), end = n->link + n->nlink;
+
+	while (k < end && f->g->link[k].off == f->insn[i].off && f->g->link[k].alt)
+		k++;
+	return k < end && f->g->link[k].off == f->insn[i].off ? &f->g->link[k] : NULL;
 }
 
 const struct lint_role *flow_role(const struct flow *f, const struct lint_link *l)
@@ -210,8 +241,12 @@ static const char *sleeps(const struct flow *f, const struct lint_node *n)
 	uint32_t k;
 
 	for (k = 0; k < n->nlink; k++) {
-		const struct lint_role *r = flow_role(f, &f->g->link[n->link + k]);
+		const struct lint_link *l = &f->g->link[n->link + k];
+		const struct lint_role *r = flow_role(f, l);
 
+		/* It may end the section before, and begin it again after. */
+		if (n->analysed && !(l->seen & (SEEN_ENTRY | SEEN_IN)))
+			continue;
 		if (r && r->kind == ROLE_SLEEP && r->gfp_arg < 0)
 			return r->name;
 	}
@@ -270,6 +305,11 @@ static void call_node(struct flow *f, uint32_t i, struct proto *p, const struct 
 			s->fp |= n->fp;
 			s->calls_fp = true;
 			s->unknown |= (n->fp & FP_UNKNOWN) != 0;
+			if (n->fp & (FP_SAVES | FP_RESTORES))
+				REPORT(f, RULE_STATE_INSN, i, name,
+				       "%s saves or loads the state itself, behind the back of the "
+				       "section that was begun at +0x%x", name,
+				       s->off - f->frag[0].off);
 		}
 		if (reaches_pointer(f->g, n, 2))
 			s->indirect = true;
@@ -333,9 +373,9 @@ void flow_indirect(struct flow *f, uint32_t i, struct proto *p)
 }
 
 /* A direct call or a jump to another function. */
-enum after flow_call(struct flow *f, uint32_t i, struct proto *p, struct env *env, bool jump)
+enum after flow_call(struct flow *f, uint32_t i, const struct lint_link *l, struct proto *p,
+                     struct env *env, bool jump)
 {
-	const struct lint_link *l = flow_link(f, i);
 	const struct lint_role *r = flow_role(f, l);
 	const char *what = l && l->ext               ? l->ext->name
 	                   : l && l->node != NO_NODE ? lint_node_name(&f->g->node[l->node])
@@ -380,6 +420,8 @@ enum after flow_call(struct flow *f, uint32_t i, struct proto *p, struct env *en
 			return AFTER_RETURN;
 		break;
 	case ROLE_SLEEP:
+		if (l)
+			seen(f, l, p);
 		if (flow_in_section(p) &&
 		    (r->gfp_arg < 0 ||
 		     (env_arg(env, (unsigned)r->gfp_arg, &v) && v & f->g->conf->gfp_sleep)))

@@ -42,10 +42,39 @@ static struct lint_extern *extern_get(struct lint_graph *g, const char *name)
 		return NULL;
 	e->name = name;
 	e->node = NO_NODE;
-	e->role = lint_conf_role(g->conf, name);
+	e->role = lint_conf_role(g->conf, name, NULL);
+	if (e->role)
+		e->role->matched = true;
 	e->next = *at;
 	*at = e;
 	return e;
+}
+
+/* Of several definitions of a name the exported one counts, else the strong, else the first. */
+static int binding(const struct lint_graph *g, uint32_t id)
+{
+	uint32_t flags = lint_node_func(&g->node[id])->flags;
+
+	return (flags & FUNC_EXPORTED ? 2 : 0) + (flags & FUNC_WEAK ? 0 : 1);
+}
+
+/* A linker drops weak functions that another object defines strongly; modules are linked. */
+static void overrides_mark(struct lint_graph *g)
+{
+	uint32_t id;
+
+	for (id = 0; id < g->nnode; id++) {
+		struct lint_node *n = &g->node[id];
+		const struct lint_extern *e;
+
+		if (!(lint_node_func(n)->flags & FUNC_WEAK) || !n->obj->relocatable ||
+		    n->obj->kernel_module)
+			continue;
+		e = extern_find(g, lint_node_name(n));
+		if (!e || e->node == NO_NODE || e->node == id || g->node[e->node].obj->kernel_module)
+			continue;
+		n->instead = e->node;
+	}
 }
 
 static bool nodes_make(struct lint_graph *g)
@@ -76,14 +105,17 @@ static bool nodes_make(struct lint_graph *g)
 			node->func = (uint32_t)i;
 			node->whole = id;
 			node->cold = NO_NODE;
+			node->instead = NO_NODE;
 			node->callers = UINT32_MAX;
-			node->role = lint_conf_role(g->conf, f->name);
+			node->role = lint_conf_role(g->conf, f->name, g->obj[o]);
+			if (node->role)
+				node->role->matched = true;
 			if (f->flags & (FUNC_EXPORTED | FUNC_GLOBAL)) {
 				struct lint_extern *e = extern_get(g, f->name);
 
 				if (!e)
 					return false;
-				if (e->node == NO_NODE || f->flags & FUNC_EXPORTED)
+				if (e->node == NO_NODE || binding(g, id) > binding(g, e->node))
 					e->node = id;
 			}
 		}
@@ -155,9 +187,12 @@ static uint32_t node_at(const struct lint_graph *g, size_t o, uint32_t sec, uint
 static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from,
                       const struct lint_event *ev, size_t *cursor)
 {
+	bool call = ev->kind == EV_CALL || ev->kind == EV_ALT_CALL;
+	bool jump = ev->kind == EV_JUMP || ev->kind == EV_ALT_JUMP;
 	struct lint_link l = {.off = ev->off,
 	                      .node = NO_NODE,
-	                      .kind = (uint8_t)ev->kind,
+	                      .kind = call ? EV_CALL : jump ? EV_JUMP : EV_INDIRECT,
+	                      .alt = ev->kind == EV_ALT_CALL || ev->kind == EV_ALT_JUMP,
 	                      .from = from,
 	                      .next_caller = UINT32_MAX};
 	uint32_t sec = lint_node_func(&g->node[from])->sec;
@@ -166,7 +201,9 @@ static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from
 		const struct lint_func *f = lint_node_func(&g->node[from]);
 		struct lint_target t = {TARGET_CODE, sec, f->off + f->size, NULL};
 
-		if (ev->arg)
+		if (l.alt)
+			t = lint_replaced_target(g->obj[o], ev->arg);
+		else if (ev->arg)
 			t = lint_branch_target(g->obj[o], sec, ev->off, ev->arg, cursor);
 
 		if (t.kind == TARGET_EXTERN) {
@@ -178,11 +215,13 @@ static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from
 				l.kind = EV_INDIRECT;
 		} else if (t.kind == TARGET_CODE) {
 			l.node = node_at(g, o, t.sec, t.off);
+			if (l.node != NO_NODE && g->node[l.node].instead != NO_NODE)
+				l.node = g->node[l.node].instead;
 			/* A call to the next instruction is how code finds its own address. */
-			if (l.node == NO_NODE || (l.node == from && ev->kind == EV_CALL &&
+			if (l.node == NO_NODE || (l.node == from && call &&
 			                          t.off != lint_node_func(&g->node[from])->off))
 				return true;
-			if (ev->kind == EV_JUMP && g->node[l.node].whole == g->node[from].whole)
+			if (jump && g->node[l.node].whole == g->node[from].whole)
 				return true;
 			if (g->node[l.node].role && g->node[l.node].role->kind == ROLE_INDIRECT)
 				l.kind = EV_INDIRECT;
@@ -227,8 +266,7 @@ static bool links_make(struct lint_graph *g)
 			for (k = 0; k < f->nev; k++) {
 				const struct lint_event *ev = &obj->ev[f->ev + k];
 
-				if (ev->kind != EV_CALL && ev->kind != EV_JUMP &&
-				    ev->kind != EV_INDIRECT)
+				if (ev->kind == EV_FP || ev->kind == EV_POINTER || ev->kind == EV_BAD)
 					continue;
 				if (!link_make(g, &cap, o, id, ev, &cursor))
 					return false;
@@ -314,6 +352,8 @@ static bool settle(struct lint_graph *g)
 	for (id = 0; id < g->nnode && ok; id++) {
 		const struct lint_func *f = lint_node_func(&g->node[id]);
 
+		if (g->node[id].instead != NO_NODE)
+			continue;
 		if (f->fp_insns || f->state_insns || g->node[id].protocol)
 			ok = queue_push(&now, g, g->node[id].whole);
 	}
@@ -394,6 +434,7 @@ struct lint_graph *lint_graph_new(struct lint_conf *conf, struct lint_object **o
 	for (o = 0; o < nobj; o++)
 		if (!cold_join(g, o))
 			goto fail;
+	overrides_mark(g);
 	extern_pointers(g);
 	if (!links_make(g) || !settle(g))
 		goto fail;

@@ -45,6 +45,7 @@ struct lint_link {
 	struct lint_extern *ext; /* when it is not defined in the same object */
 	uint8_t kind;            /* enum lint_event_kind: EV_CALL, EV_JUMP or EV_INDIRECT */
 	uint8_t seen;            /* SEEN_ bits */
+	bool alt;                /* made by code that may be patched in here */
 	uint32_t from;           /* the node it belongs to */
 	uint32_t next_caller;    /* next link to the same node */
 };
@@ -78,6 +79,7 @@ struct lint_node {
 	uint32_t func;
 	uint32_t whole; /* the function that this is the cold part of, else itself */
 	uint32_t cold;  /* its cold part, or NO_NODE */
+	uint32_t instead; /* of a weak function: the one that the linker takes, or NO_NODE */
 	struct lint_role *role;
 	uint32_t link, nlink; /* in lint_graph.link */
 	uint32_t callers;     /* first link to it; UINT32_MAX: none */

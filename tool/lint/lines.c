@@ -6,9 +6,11 @@
  */
 #include <elfutils/libdwfl.h>
 #include <dwarf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lint/run.h"
@@ -62,47 +64,76 @@ struct debug {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	struct lint_object *obj;
-	struct lint_image *image; /* of the debug file: to find a function by name */
-	struct lint_object **list;
-	size_t n;
+	struct lint_image *image; /* of a separate debug file */
+	struct lint_opened opened;
 };
 
 static void debug_close(struct debug *d)
 {
-	size_t i;
-
 	if (d->dwfl)
 		dwfl_end(d->dwfl);
-	for (i = 0; i < d->n; i++)
-		lint_object_free(d->list[i]);
-	free(d->list);
+	lint_opened_free(&d->opened);
 	if (d->image)
 		lint_image_put(d->image);
 	memset(d, 0, sizeof(*d));
 }
 
+/* What came unpacked, through a pipe or out of an archive is a file for libdwfl in memory. */
+static int memory_file(const struct lint_object *obj)
+{
+	size_t bytes = 0, done = 0;
+	const char *raw = elf_rawfile(obj->elf, &bytes);
+	int fd = raw ? memfd_create("object", MFD_CLOEXEC) : -1;
+
+	while (fd >= 0 && done < bytes) {
+		ssize_t n = write(fd, raw + done, bytes - done);
+
+		if (n <= 0) {
+			close(fd);
+			return -1;
+		}
+		done += (size_t)n;
+	}
+	return fd;
+}
+
 static bool debug_open(const struct lint_run *run, struct lint_object *obj, struct debug *d)
 {
-	char path[4096], why[256];
+	char path[4096], why[512];
+	const struct lint_object *other;
+	int fd = -1;
 
 	debug_close(d);
 	d->obj = obj;
-	if (own_lines(obj) && !strchr(obj->path, '(') && !access(obj->path, R_OK))
+	if (own_lines(obj)) {
 		snprintf(path, sizeof(path), "%s", obj->path);
-	else if (!debug_file(run, obj, path, sizeof(path)))
-		return false;
-	d->image = lint_image_load(path, why, sizeof(why));
-	if (!d->image || !lint_objects_open(path, d->image, &d->list, &d->n, why, sizeof(why)))
-		return false;
-	/* Another build's debug file would give wrong lines. */
-	if (d->list[0]->build_id_len != obj->build_id_len ||
-	    memcmp(d->list[0]->build_id, obj->build_id, obj->build_id_len) != 0)
-		return false;
+		if (!obj->image->mapped || access(path, R_OK)) {
+			fd = memory_file(obj);
+			if (fd < 0)
+				return false;
+		}
+	} else {
+		if (!debug_file(run, obj, path, sizeof(path)))
+			return false;
+		d->image = lint_image_load(path, why, sizeof(why));
+		if (!d->image || !lint_objects_open(path, d->image, &d->opened))
+			return false;
+		/* Another build's debug file would give wrong lines. */
+		other = d->opened.list[0];
+		if (other->build_id_len != obj->build_id_len ||
+		    memcmp(other->build_id, obj->build_id, obj->build_id_len) != 0)
+			return false;
+	}
 	d->dwfl = dwfl_begin(&callbacks);
-	if (!d->dwfl)
+	if (!d->dwfl) {
+		if (fd >= 0)
+			close(fd);
 		return false;
+	}
 	dwfl_report_begin(d->dwfl);
-	d->module = dwfl_report_offline(d->dwfl, obj->module, path, -1);
+	d->module = dwfl_report_offline(d->dwfl, obj->module, path, fd);
+	if (!d->module && fd >= 0)
+		close(fd);
 	dwfl_report_end(d->dwfl, NULL, NULL);
 	return d->module != NULL;
 }
@@ -110,12 +141,15 @@ static bool debug_open(const struct lint_run *run, struct lint_object *obj, stru
 /* Address of a finding in the debug file: the same function, the same offset in it. */
 static bool address_of(const struct debug *d, const struct lint_finding *f, Dwarf_Addr *addr)
 {
-	const struct lint_object *obj = d->list[0];
 	int n = dwfl_module_getsymtab(d->module), i;
 	const struct lint_section *s = &d->obj->sec[f->sec];
+	Dwarf_Addr bias;
 
-	if (!obj->relocatable) {
-		*addr = s->addr + f->off;
+	if (!d->obj->relocatable) {
+		/* libdwfl gives what can be loaded anywhere a place of its own. */
+		if (!dwfl_module_getdwarf(d->module, &bias))
+			return false;
+		*addr = s->addr + f->off + bias;
 		return true;
 	}
 	for (i = 1; i < n; i++) {

@@ -32,6 +32,7 @@ enum lint_func_flag {
 	FUNC_POINTER = 1 << 2,  /* its address is stored or passed somewhere */
 	FUNC_ENTRY = 1 << 3,    /* called by the loader: module init and exit, ELF entry */
 	FUNC_UNSIZED = 1 << 4,  /* the symbol has no size: it ends where the next begins */
+	FUNC_WEAK = 1 << 5,     /* another definition of the name replaces it */
 };
 
 struct lint_func {
@@ -55,6 +56,8 @@ enum lint_event_kind {
 	EV_POINTER,  /* a code address is used as a value */
 	EV_INDIRECT, /* call or jump through a pointer */
 	EV_BAD,      /* bytes that are no instruction known to us */
+	EV_ALT_CALL, /* a call in code that may be patched in here; arg: see lint_replaced() */
+	EV_ALT_JUMP,
 };
 
 struct lint_event {
@@ -96,6 +99,8 @@ struct lint_target {
 struct lint_object {
 	char *path;               /* as given; an archive's member is "lib.a(member.o)" */
 	const char *module;       /* its last part */
+	const char *tag;          /* as much of its end as tells the objects of a run apart */
+	const char *longer;       /* while tags are chosen */
 	struct lint_image *image; /* the bytes; several members of an archive share one */
 	void *elf;                /* Elf handle, which may own converted tables */
 	bool relocatable;
@@ -146,16 +151,39 @@ struct lint_image *lint_image_load(const char *path, char *why, size_t why_bytes
 struct lint_image *lint_image_from(const uint8_t *data, size_t bytes, char *why, size_t why_bytes);
 void lint_image_put(struct lint_image *image);
 
+struct lint_image *lint_image_get(struct lint_image *image);
+
+/* What could not be read, and why, as the rest of a sentence that begins with the path. */
+struct lint_failure {
+	char *path;
+	char *why;
+};
+
+/* The objects of one file, and what of it could not be read. */
+struct lint_opened {
+	struct lint_object **list;
+	size_t n;
+	struct lint_failure *failed;
+	size_t nfailed;
+};
+
 /**
  * lint_objects_open() - the object or, for an archive, all objects in an image.
- * @list: receives a malloc'd array of @n objects.
  *
  * Takes its own references to @image.
  *
- * Return: true, or false with a sentence in @why.
+ * Return: whether there is any object; o->failed may hold entries either way.
  */
-bool lint_objects_open(const char *path, struct lint_image *image, struct lint_object ***list,
-                       size_t *n, char *why, size_t why_bytes);
+bool lint_objects_open(const char *path, struct lint_image *image, struct lint_opened *o);
+void lint_opened_free(struct lint_opened *o);
+bool lint_failure_add(struct lint_failure **list, size_t *n, const char *path, const char *why);
+
+/**
+ * lint_object_blind() - why nothing can be said of an object, or NULL.
+ *
+ * An object whose code has no symbols would pass as free of faults, unseen.
+ */
+const char *lint_object_blind(const struct lint_object *obj);
 void lint_object_free(struct lint_object *obj);
 
 /* Code, as opposed to data: allocated and executable with bytes in the file. */
@@ -188,9 +216,14 @@ struct lint_target lint_rel_target(const struct lint_object *obj, const Elf64_Re
 struct lint_target lint_addr_target(const struct lint_object *obj, uint64_t addr);
 
 /**
- * lint_tables_read() - the kernel's tables about its code: edges, alternatives, warnings.
+ * lint_alternatives_read() - which instructions may be replaced at boot. Before the sweep,
+ *                            which looks at the replacements too.
+ * lint_tables_read() - the kernel's other tables about its code: edges, warnings.
+ *
+ * Return: false with a sentence in @why when a table is damaged or of an unknown layout.
  */
-void lint_tables_read(struct lint_object *obj);
+bool lint_alternatives_read(struct lint_object *obj, char *why, size_t why_bytes);
+bool lint_tables_read(struct lint_object *obj, char *why, size_t why_bytes);
 
 /**
  * lint_pointers_mark() - find the functions whose addresses are stored in data.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sweeping many files on all CPUs. Of most modules nothing is kept but the names they
- * import: a module without FP code matters only when it calls another's FP code.
+ * Sweeping many files on all CPUs, and judging together those that matter.
  */
 #include "lint/run.h"
 
@@ -10,19 +9,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lint/sweep.h"
+#include "lint/wanted.h"
 #include "ui/progress.h"
 #include "ui/ui.h"
 
 struct item {
 	const char *path;
+	struct lint_image *image; /* of what can be read once only: a pipe */
+	bool twice;               /* the same file was given before */
 	struct lint_object **list;
 	size_t n;
-	char *why;
-	uint64_t *imports; /* hashes of undefined names, of objects that were let go */
-	size_t nimports;
+	struct lint_failure *failed;
+	size_t nfailed;
+	struct lint_names names; /* of objects that were let go */
 	uint64_t objects, insns, code_bytes, fp_insns;
 	unsigned version; /* of the kernel */
 	bool again;       /* must be kept whatever it holds */
@@ -37,99 +40,85 @@ struct pool {
 	struct progress bar;
 };
 
-static uint64_t name_hash(const char *s)
+static void failure(struct item *it, const char *path, const char *why)
 {
-	uint64_t h = 1469598103934665603u;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return h;
+	if (!it->again)
+		lint_failure_add(&it->failed, &it->nfailed, path, why);
 }
 
-static bool matters(const struct lint_run *run, const struct lint_object *obj)
+static struct lint_image *item_image(const struct item *it, char *why, size_t why_bytes)
 {
-	size_t i;
+	return it->image ? lint_image_get(it->image) : lint_image_load(it->path, why, why_bytes);
+}
 
-	if (obj->fp_insns)
-		return true;
-	for (i = 0; i < obj->nfunc; i++)
-		if (obj->func[i].fp)
-			return true;
-	for (i = 0; i < obj->nev; i++)
-		if (obj->ev[i].kind == EV_BAD)
-			return true;
-	for (i = 1; i < obj->nsym; i++) {
-		const Elf64_Sym *sym = &obj->sym[i];
-		const struct lint_role *r;
+/* Whether an object is to be kept. */
+static bool object_do(struct pool *p, struct item *it, struct lint_object *obj, bool alone)
+{
+	const char *blind = lint_object_blind(obj);
+	char why[512];
 
-		if (sym->st_shndx != SHN_UNDEF || sym->st_name >= obj->str_bytes)
-			continue;
-		r = lint_conf_role(run->conf, obj->str + sym->st_name);
-		if (r && (r->kind == ROLE_BEGIN || r->kind == ROLE_END || r->kind == ROLE_BEGINS ||
-		          r->kind == ROLE_ENDS))
-			return true;
+	if (blind) {
+		failure(it, obj->path, blind);
+		return false;
 	}
-	return false;
-}
-
-static void imports_keep(struct item *it, const struct lint_object *obj)
-{
-	uint64_t *list = realloc(it->imports, (it->nimports + obj->nsym + 1) * sizeof(*list));
-	size_t i;
-
-	if (!list)
-		return;
-	it->imports = list;
-	for (i = 1; i < obj->nsym; i++)
-		if (obj->sym[i].st_shndx == SHN_UNDEF && obj->sym[i].st_name < obj->str_bytes &&
-		    obj->str[obj->sym[i].st_name])
-			list[it->nimports++] = name_hash(obj->str + obj->sym[i].st_name);
-	list = realloc(it->imports, (it->nimports + 1) * sizeof(*list));
-	if (list)
-		it->imports = list;
+	if (!lint_alternatives_read(obj, why, sizeof(why))) {
+		failure(it, obj->path, why);
+		return false;
+	}
+	if (!lint_sweep(obj)) {
+		failure(it, obj->path, "cannot be checked: out of memory");
+		return false;
+	}
+	/* Members of an archive are few and call each other: keep them together. */
+	if (!it->again && alone && !lint_wanted_first(p->run->conf, obj)) {
+		if (!lint_names_keep(&it->names, obj))
+			failure(it, obj->path, "cannot be checked: out of memory");
+	} else if (!lint_tables_read(obj, why, sizeof(why))) {
+		failure(it, obj->path, why);
+		return false;
+	} else {
+		lint_pointers_mark(obj);
+		alone = false;
+	}
+	if (!it->again) {
+		it->objects++;
+		it->insns += obj->insns;
+		it->code_bytes += obj->code_bytes;
+		it->fp_insns += obj->fp_insns;
+	}
+	if (obj->kernel_version)
+		it->version = obj->kernel_version;
+	return !alone;
 }
 
 static void item_do(struct pool *p, struct item *it)
 {
 	char why[512] = "";
-	struct lint_image *image = lint_image_load(it->path, why, sizeof(why));
-	struct lint_object **list = NULL;
-	size_t n = 0, i, kept = 0;
+	struct lint_image *image;
+	struct lint_opened o = {0};
+	size_t i, kept = 0;
 
-	if (!image || !lint_objects_open(it->path, image, &list, &n, why, sizeof(why))) {
-		it->why = strdup(why);
-		if (image)
-			lint_image_put(image);
+	if (it->twice || (it->nfailed && !it->image))
+		return;
+	image = item_image(it, why, sizeof(why));
+	if (!image) {
+		failure(it, it->path, why);
 		return;
 	}
+	lint_objects_open(it->path, image, &o);
 	lint_image_put(image);
-	for (i = 0; i < n; i++) {
-		bool ok = lint_sweep(list[i]);
-
-		if (!it->again) {
-			it->objects++;
-			it->insns += list[i]->insns;
-			it->code_bytes += list[i]->code_bytes;
-			it->fp_insns += list[i]->fp_insns;
-		}
-		if (list[i]->kernel_version)
-			it->version = list[i]->kernel_version;
-		if (!list[i]->nfunc && !list[i]->relocatable && !it->why)
-			it->why = strdup("holds no symbols, so its functions cannot be told apart");
-		if (ok && (it->again || matters(p->run, list[i]) || n > 1)) {
-			/* Members of an archive are few and call each other: keep them together. */
-			lint_tables_read(list[i]);
-			lint_pointers_mark(list[i]);
-			list[kept++] = list[i];
-		} else {
-			if (!ok && !it->why)
-				it->why = strdup("out of memory");
-			imports_keep(it, list[i]);
-			lint_object_free(list[i]);
-		}
-	}
-	it->list = list;
+	for (i = 0; i < o.nfailed; i++)
+		failure(it, o.failed[i].path, o.failed[i].why);
+	for (i = 0; i < o.n; i++)
+		if (object_do(p, it, o.list[i], o.n == 1 && !o.nfailed))
+			o.list[kept++] = o.list[i];
+		else
+			lint_object_free(o.list[i]);
+	it->list = o.list;
 	it->n = kept;
+	o.list = NULL;
+	o.n = 0;
+	lint_opened_free(&o);
 }
 
 static void *worker(void *arg)
@@ -141,7 +130,7 @@ static void *worker(void *arg)
 
 		pthread_mutex_lock(&p->lock);
 		while (p->next < p->n && p->again &&
-		       (!p->item[p->next].again || p->item[p->next].n))
+		       (!p->item[p->next].again || p->item[p->next].list))
 			p->next++;
 		if (p->next < p->n)
 			it = &p->item[p->next++];
@@ -172,43 +161,73 @@ static void sweep_all(struct pool *p)
 		pthread_join(thread[i], NULL);
 }
 
-static int hash_order(const void *a, const void *b)
+/* Objects that were let go and turned out to concern those that were kept. */
+static bool wanted_again(struct pool *p, size_t *count)
 {
-	const uint64_t *x = a, *y = b;
+	struct lint_names wanted;
+	bool ok = lint_wanted_find(p->run->graph, &wanted);
+	size_t i;
 
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* Objects that were let go but call what turned out to ask something of its callers. */
-static size_t wanted_again(struct pool *p)
-{
-	struct lint_graph *g = p->run->graph;
-	uint64_t *names = malloc((g->nnode + 1) * sizeof(*names));
-	size_t i, k, n = 0, count = 0;
-
-	if (!names)
-		return 0;
-	for (i = 0; i < g->nnode; i++) {
-		const struct lint_node *node = &g->node[i];
-
-		if (lint_node_func(node)->flags & FUNC_EXPORTED &&
-		    node->sum & (SUM_REQUIRES | SUM_BEGINS | SUM_ENDS) &&
-		    !(node->role && node->role->kind != ROLE_NONE))
-			names[n++] = name_hash(lint_node_name(node));
-	}
-	if (n)
-		qsort(names, n, sizeof(*names), hash_order);
-	for (i = 0; n && i < p->n; i++) {
+	*count = 0;
+	for (i = 0; ok && i < p->n; i++) {
 		struct item *it = &p->item[i];
 
-		for (k = 0; k < it->nimports && !it->again && !it->n; k++)
-			if (bsearch(&it->imports[k], names, n, sizeof(*names), hash_order)) {
-				it->again = true;
-				count++;
+		if (it->again || it->n || !lint_wanted_again(&it->names, &wanted))
+			continue;
+		it->again = true;
+		free(it->list);
+		it->list = NULL;
+		++*count;
+	}
+	lint_names_free(&wanted);
+	return ok;
+}
+
+static int module_order(const void *a, const void *b)
+{
+	const struct lint_object *const *x = a, *const *y = b;
+	int r = strcmp((*x)->tag, (*y)->tag);
+
+	return r ? r : strcmp((*x)->path, (*y)->path);
+}
+
+/* Objects of one name are told apart by the folders they are in, as few as it takes. */
+static void tags_set(struct lint_run *run)
+{
+	struct lint_object **list = malloc((run->nobj ? run->nobj : 1) * sizeof(*list));
+	size_t i, k, m;
+	bool changed = list != NULL;
+
+	for (i = 0; i < run->nobj; i++) {
+		run->obj[i]->tag = run->obj[i]->module;
+		if (list)
+			list[i] = run->obj[i];
+	}
+	while (changed) {
+		changed = false;
+		qsort(list, run->nobj, sizeof(*list), module_order);
+		for (i = 0; i < run->nobj; i = k) {
+			for (k = i + 1; k < run->nobj && !strcmp(list[k]->tag, list[i]->tag); k++)
+				;
+			for (m = i; k - i > 1 && m < k; m++) {
+				const char *p = list[m]->tag;
+
+				if (p == list[m]->path)
+					continue;
+				for (p--; p > list[m]->path && p[-1] != '/'; p--)
+					;
+				/* Not yet: the others of this name are still to be found by it. */
+				list[m]->longer = p;
+				changed = true;
+			}
+		}
+		for (i = 0; i < run->nobj; i++)
+			if (list[i]->longer) {
+				list[i]->tag = list[i]->longer;
+				list[i]->longer = NULL;
 			}
 	}
-	free(names);
-	return count;
+	free(list);
 }
 
 static bool collect(struct lint_run *run, struct pool *p)
@@ -225,105 +244,176 @@ static bool collect(struct lint_run *run, struct pool *p)
 	for (i = 0; i < p->n; i++)
 		for (k = 0; k < p->item[i].n; k++)
 			run->obj[run->nobj++] = p->item[i].list[k];
+	tags_set(run);
 	lint_graph_free(run->graph);
 	run->graph = lint_graph_new(run->conf, run->obj, run->nobj);
 	return run->graph != NULL;
 }
 
-/* Which built-in profile fits the first files: by the kernel they were built for. */
-static const char *profile_guess(char **paths, size_t n)
+static const char *profile_for(unsigned version)
 {
-	size_t i, k;
+	return version >= (6u << 16 | 9u << 8) ? "linux-6.12" : "linux-6.1";
+}
 
-	for (i = 0; i < n && i < 4; i++) {
-		char why[256];
+/* Which built-in profile fits: by the kernel that the first file that says so was built for. */
+static const char *profile_guess(const struct pool *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		char why[512];
+		bool skip = p->item[i].twice || p->item[i].nfailed;
 		struct lint_image *image =
-		        strcmp(paths[i], "-") ? lint_image_load(paths[i], why, sizeof(why)) : NULL;
-		struct lint_object **list = NULL;
-		size_t count = 0;
+		        skip ? NULL : item_image(&p->item[i], why, sizeof(why));
+		struct lint_opened o;
 		unsigned version = 0;
 
 		if (!image)
 			continue;
-		if (lint_objects_open(paths[i], image, &list, &count, why, sizeof(why)))
-			version = list[0]->kernel_version;
-		for (k = 0; k < count; k++)
-			lint_object_free(list[k]);
-		free(list);
+		if (lint_objects_open(p->item[i].path, image, &o))
+			version = o.list[0]->kernel_version;
+		lint_opened_free(&o);
 		lint_image_put(image);
 		if (version)
-			return version >= (6u << 16 | 9u << 8) ? "linux-6.12" : "linux-6.1";
+			return profile_for(version);
 	}
 	return "linux-6.1";
 }
 
-bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t why_bytes)
-{
-	struct pool p = {.run = run, .n = n};
-	size_t i;
-	bool ok = false;
+struct identity {
+	dev_t dev;
+	ino_t ino;
+	size_t index;
+};
 
-	run->conf = lint_conf_new();
-	p.item = calloc(n, sizeof(*p.item));
-	if (!p.item || !run->conf) {
-		snprintf(why, why_bytes, "out of memory");
-		goto out;
-	}
-	if (run->config && !lint_conf_file(run->conf, run->config, why, why_bytes))
-		goto out;
-	if ((run->profile || !run->conf->profile[0]) &&
-	    !lint_conf_profile(run->conf, run->profile ? run->profile : profile_guess(paths, n),
-	                       why, why_bytes))
-		goto out;
-	lint_conf_settle(run->conf);
-	for (i = 0; i < n; i++)
-		p.item[i].path = paths[i];
-	pthread_mutex_init(&p.lock, NULL);
-	progress_begin(&p.bar, "checking", n);
-	sweep_all(&p);
-	progress_end(&p.bar);
-	if (!collect(run, &p)) {
-		snprintf(why, why_bytes, "out of memory");
-		goto out;
-	}
-	if (!run->conf->forbidden && wanted_again(&p)) {
-		p.again = true;
-		sweep_all(&p);
-		if (!collect(run, &p)) {
-			snprintf(why, why_bytes, "out of memory");
-			goto out;
+static int identity_order(const void *a, const void *b)
+{
+	const struct identity *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+/* A file given twice is read once; what is no plain file can be read only once. */
+static bool items_look(struct pool *p)
+{
+	struct identity *id = calloc(p->n, sizeof(*id));
+	size_t i, n = 0;
+
+	if (!id)
+		return false;
+	for (i = 0; i < p->n; i++) {
+		struct item *it = &p->item[i];
+		bool std = !strcmp(it->path, "-");
+		char why[512];
+		struct stat st;
+
+		if ((std ? fstat(STDIN_FILENO, &st) : stat(it->path, &st)) != 0)
+			continue;
+		if (S_ISREG(st.st_mode) && !std) {
+			id[n++] = (struct identity){st.st_dev, st.st_ino, i};
+		} else if (!S_ISDIR(st.st_mode)) {
+			it->image = lint_image_load(it->path, why, sizeof(why));
+			if (!it->image)
+				failure(it, it->path, why);
 		}
 	}
-	for (i = 0; i < n; i++) {
-		struct item *it = &p.item[i];
+	if (n)
+		qsort(id, n, sizeof(*id), identity_order);
+	for (i = 1; i < n; i++)
+		if (id[i].dev == id[i - 1].dev && id[i].ino == id[i - 1].ino)
+			p->item[id[i].index].twice = true;
+	free(id);
+	return true;
+}
+
+static bool configure(struct lint_run *run, const struct pool *p, char *why, size_t why_bytes)
+{
+	if (run->profile)
+		run->conf->profile_given = true;
+	if (run->config && !lint_conf_file(run->conf, run->config, why, why_bytes))
+		return false;
+	if (run->profile || !run->conf->profile[0]) {
+		run->guessed = !run->profile;
+		if (!lint_conf_profile(run->conf, run->profile ? run->profile : profile_guess(p),
+		                       why, why_bytes))
+			return false;
+	}
+	lint_conf_settle(run->conf);
+	return true;
+}
+
+static void totals(struct lint_run *run, const struct pool *p)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++) {
+		const struct item *it = &p->item[i];
 
 		run->objects += it->objects;
 		run->insns += it->insns;
 		run->code_bytes += it->code_bytes;
 		run->fp_insns += it->fp_insns;
-		if (it->why) {
-			struct lint_failure *list =
-			        realloc(run->failed, (run->nfailed + 1) * sizeof(*list));
+		for (k = 0; k < it->nfailed; k++)
+			lint_failure_add(&run->failed, &run->nfailed, it->failed[k].path,
+			                 it->failed[k].why);
+		if (run->guessed && it->version &&
+		    strcmp(profile_for(it->version), run->conf->profile) != 0)
+			run->other_kernels++;
+	}
+}
 
-			if (!list)
-				continue;
-			run->failed = list;
-			list[run->nfailed].path = strdup(it->path);
-			list[run->nfailed++].why = it->why;
-			it->why = NULL;
-		}
+bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t why_bytes)
+{
+	struct pool p = {.run = run, .n = n};
+	size_t i, k, count = 0;
+	bool ok = false;
+
+	run->conf = lint_conf_new();
+	p.item = calloc(n, sizeof(*p.item));
+	for (i = 0; p.item && i < n; i++)
+		p.item[i].path = paths[i];
+	snprintf(why, why_bytes, "out of memory");
+	if (!p.item || !run->conf || !items_look(&p) || !configure(run, &p, why, why_bytes))
+		goto out;
+	snprintf(why, why_bytes, "out of memory");
+	pthread_mutex_init(&p.lock, NULL);
+	progress_begin(&p.bar, "checking", n);
+	sweep_all(&p);
+	progress_end(&p.bar);
+	if (!collect(run, &p))
+		goto out;
+	while (!run->conf->forbidden) {
+		if (!wanted_again(&p, &count))
+			goto out;
+		if (!count)
+			break;
+		p.again = true;
+		sweep_all(&p);
+		if (!collect(run, &p))
+			goto out;
 	}
+	totals(run, &p);
 	lint_graph_check(run->graph);
-	ok = true;
-	if (run->nfailed == n && !run->objects) {
+	ok = run->objects > 0;
+	if (!ok)
 		snprintf(why, why_bytes, "nothing could be checked");
-		ok = false;
-	}
 out:
 	for (i = 0; p.item && i < n; i++) {
-		free(p.item[i].list);
-		free(p.item[i].imports);
-		free(p.item[i].why);
+		struct item *it = &p.item[i];
+
+		for (k = 0; k < it->nfailed; k++) {
+			free(it->failed[k].path);
+			free(it->failed[k].why);
+		}
+		if (it->image)
+			lint_image_put(it->image);
+		free(it->failed);
+		free(it->list);
+		lint_names_free(&it->names);
 	}
 	free(p.item);
 	return ok;

@@ -7,11 +7,6 @@
 
 #include "lint/graph.h"
 
-struct lint_failure {
-	char *path;
-	char *why;
-};
-
 struct lint_applied {
 	const char *kind; /* "owner" */
 	const char *name;
@@ -34,6 +29,8 @@ struct lint_run {
 	struct lint_failure *failed;
 	size_t nfailed;
 	uint64_t objects, insns, code_bytes, fp_insns; /* over all objects */
+	bool guessed;         /* the profile was chosen by a file's kernel */
+	size_t other_kernels; /* files of kernels that another profile is for */
 };
 
 /**

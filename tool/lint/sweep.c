@@ -115,11 +115,102 @@ static bool stops(const uint8_t *p, unsigned len)
 	}
 }
 
+/* Where alternatives begin that replace code at or after a place. */
+static size_t alt_find(const struct lint_object *obj, uint32_t sec, uint32_t off)
+{
+	size_t lo = 0, hi = obj->nalt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct lint_alt *a = &obj->alt[mid];
+
+		if (a->sec < sec || (a->sec == sec && a->off < off))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+#define REPLACED(alt, at) ((uint32_t)(alt) << 8 | (at))
+
+struct lint_target lint_replaced_target(const struct lint_object *obj, uint32_t arg)
+{
+	const struct lint_alt *a = &obj->alt[arg >> 8];
+	uint32_t off = a->rep_off + (arg & 255);
+	size_t cursor = lint_rel_find(&obj->sec[a->rep_sec], off);
+
+	return lint_branch_target(obj, a->rep_sec, off, 5, &cursor);
+}
+
+/* Code that may be patched over this function belongs to it. */
+static bool replacements(struct lint_object *obj, struct lint_func *f, uint32_t begin, uint32_t end)
+{
+	size_t i = alt_find(obj, f->sec, begin);
+	bool ok = true;
+
+	for (; ok && i < obj->nalt && obj->alt[i].sec == f->sec && obj->alt[i].off < end; i++) {
+		const struct lint_alt *a = &obj->alt[i];
+		const uint8_t *p = obj->sec[a->rep_sec].data + a->rep_off;
+		uint32_t at = 0;
+
+		while (ok && at < a->rep_len) {
+			struct lint_insn insn;
+			struct lint_target t;
+
+			if (!lint_decode(p + at, a->rep_len - at, a->rep_off + at, &insn)) {
+				ok = event(obj, a->off, EV_BAD, 0);
+				break;
+			}
+			obj->insns++;
+			if (insn.fp) {
+				f->fp |= insn.fp;
+				f->fp_insns += (insn.fp & FP_USE) != 0;
+				f->state_insns += !(insn.fp & FP_USE);
+				ok = event(obj, a->off, EV_FP, insn.fp);
+			}
+			if (ok && (insn.kind == INSN_CALL || insn.kind == INSN_JMP) &&
+			    insn.len == 5 && i < 1u << 24) {
+				t = lint_replaced_target(obj, REPLACED(i, at));
+				if (insn.kind == INSN_CALL)
+					ok = event(obj, a->off, EV_ALT_CALL, REPLACED(i, at));
+				else if (t.kind == TARGET_EXTERN ||
+				         (t.kind == TARGET_CODE &&
+				          (t.sec != f->sec || t.off - f->off >= f->size)))
+					ok = event(obj, a->off, EV_ALT_JUMP, REPLACED(i, at));
+			}
+			at += insn.len;
+		}
+	}
+	return ok;
+}
+
+/* CALL or JMP through an entry of the linker's table: as good as by the name itself. */
+static bool by_name(const struct lint_section *s, const uint8_t *p, uint32_t off, unsigned len)
+{
+	size_t i;
+
+	if (len < 6 || p[len - 6] != 0xff || (p[len - 5] != 0x15 && p[len - 5] != 0x25))
+		return false;
+	i = lint_rel_find(s, off + len - 4);
+	if (i >= s->nrel || s->rel[i].r_offset != off + len - 4)
+		return false;
+	switch (ELF64_R_TYPE(s->rel[i].r_info)) {
+	case R_X86_64_GOTPCREL:
+	case R_X86_64_GOTPCRELX:
+	case R_X86_64_REX_GOTPCRELX:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool function(struct lint_object *obj, struct lint_func *f, size_t *cursor)
 {
 	const struct lint_section *s = &obj->sec[f->sec];
 	uint32_t off = f->off, end = f->off + f->size;
 	uint32_t last = off, last_len = 0;
+	size_t alt = obj->nalt ? alt_find(obj, f->sec, off) : 0;
 	bool ok = true;
 
 	f->ev = (uint32_t)obj->nev;
@@ -172,7 +263,10 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 			break;
 		case FAST_CALL_IND:
 		case FAST_JMP_IND:
-			ok = event(obj, off, EV_INDIRECT, len);
+			if (by_name(s, p, off, len))
+				ok = event(obj, off, kind == FAST_CALL_IND ? EV_CALL : EV_JUMP, len);
+			else
+				ok = event(obj, off, EV_INDIRECT, len);
 			break;
 		case FAST_IMM:
 		case FAST_LEA:
@@ -184,6 +278,13 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 		last = off;
 		last_len = len;
 		off += len;
+		/* Events lie in the order of their places. */
+		if (alt < obj->nalt && obj->alt[alt].sec == f->sec && obj->alt[alt].off < off) {
+			ok = ok && replacements(obj, f, obj->alt[alt].off, off);
+			while (alt < obj->nalt && obj->alt[alt].sec == f->sec &&
+			       obj->alt[alt].off < off)
+				alt++;
+		}
 	}
 	/* Assembly runs from one function into the next: as good as a jump there. */
 	if (ok && last_len && off == end && f + 1 < obj->func + obj->nfunc && f[1].sec == f->sec &&
@@ -210,4 +311,25 @@ bool lint_sweep(struct lint_object *obj)
 	}
 	obj->swept = true;
 	return true;
+}
+
+const char *lint_fp_name(const struct lint_object *obj, uint32_t sec, uint32_t off)
+{
+	const struct lint_section *s = &obj->sec[sec];
+	struct lint_insn insn;
+	size_t i;
+
+	if (lint_decode(s->data + off, (size_t)(s->size - off), off, &insn) && insn.fp)
+		return lint_mnemonic(s->data + off, (size_t)(s->size - off));
+	for (i = alt_find(obj, sec, off); i < obj->nalt && obj->alt[i].sec == sec &&
+	                                  obj->alt[i].off < off + insn.len; i++) {
+		const struct lint_alt *a = &obj->alt[i];
+		const uint8_t *p = obj->sec[a->rep_sec].data + a->rep_off;
+		uint32_t at;
+
+		for (at = 0; at < a->rep_len; at += insn.len)
+			if (lint_decode(p + at, a->rep_len - at, a->rep_off + at, &insn) && insn.fp)
+				return lint_mnemonic(p + at, a->rep_len - at);
+	}
+	return "FP code";
 }

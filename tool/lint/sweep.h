@@ -21,4 +21,14 @@ bool lint_sweep(struct lint_object *obj);
 struct lint_target lint_branch_target(const struct lint_object *obj, uint32_t sec, uint32_t off,
                                       unsigned len, size_t *cursor);
 
+/**
+ * lint_replaced_target() - where an event of kind EV_ALT_CALL or EV_ALT_JUMP goes.
+ */
+struct lint_target lint_replaced_target(const struct lint_object *obj, uint32_t arg);
+
+/**
+ * lint_fp_name() - the mnemonic of the FP instruction at a place, or of what replaces it.
+ */
+const char *lint_fp_name(const struct lint_object *obj, uint32_t sec, uint32_t off);
+
 #endif

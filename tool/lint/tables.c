@@ -7,6 +7,7 @@
  */
 #include "lint/object.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,13 @@ static void edge_add(struct lint_object *obj, struct lint_target from, struct li
 	obj->edge[obj->nedge++] = (struct lint_edge){from.sec, from.off, to.off};
 }
 
+static bool wrong(char *why, size_t why_bytes, const char *name)
+{
+	snprintf(why, why_bytes, "cannot be checked: its table %s is damaged or of an unknown layout",
+	         name);
+	return false;
+}
+
 static void pairs_read(struct lint_object *obj, const struct table *t, uint32_t step)
 {
 	uint32_t off;
@@ -143,7 +151,7 @@ static void pairs_read(struct lint_object *obj, const struct table *t, uint32_t 
 		edge_add(obj, field(obj, t->sec, off), field(obj, t->sec, off + 4));
 }
 
-static void alts_read(struct lint_object *obj, const struct table *t)
+static bool alts_read(struct lint_object *obj, const struct table *t)
 {
 	/* 6.1: 12 bytes, lengths at 10; later 14 with 32 bits of flags; before 5.14 13. */
 	static const uint32_t sizes[] = {12, 14, 13, 0};
@@ -151,7 +159,7 @@ static void alts_read(struct lint_object *obj, const struct table *t)
 	uint32_t lengths = step == 14 ? 12 : 10;
 
 	if (!step)
-		return;
+		return !t->bytes;
 	for (off = t->off; off - t->off + step <= t->bytes; off += step) {
 		struct lint_target at = field(obj, t->sec, off), rep = field(obj, t->sec, off + 4);
 		const uint8_t *p = obj->sec[t->sec].data + off;
@@ -161,23 +169,24 @@ static void alts_read(struct lint_object *obj, const struct table *t)
 			continue;
 		if (p[lengths + 1] > obj->sec[rep.sec].size - rep.off ||
 		    p[lengths] > obj->sec[at.sec].size - at.off)
-			continue;
+			return false;
 		if (!grow(&list, obj->nalt, sizeof(*obj->alt)))
-			return;
+			return false;
 		obj->alt = list;
 		obj->alt[obj->nalt++] = (struct lint_alt){at.sec,  at.off,  p[lengths],
 		                                          rep.sec, rep.off, p[lengths + 1]};
 	}
+	return true;
 }
 
 /* Traps listed with the warning flag are continued after; BUG() is not. */
-static void bugs_read(struct lint_object *obj, const struct table *t)
+static bool bugs_read(struct lint_object *obj, const struct table *t)
 {
 	static const uint32_t sizes[] = {12, 16, 8, 6, 0};
 	uint32_t step = entry_bytes(obj, t, sizes), off;
 
 	if (!step)
-		return;
+		return !t->bytes;
 	for (off = t->off; off - t->off + step <= t->bytes; off += step) {
 		struct lint_target at = field(obj, t->sec, off);
 		uint32_t flags = step == 12 ? 10 : step - 2;
@@ -186,10 +195,11 @@ static void bugs_read(struct lint_object *obj, const struct table *t)
 		if (!is_code(obj, at) || !(obj->sec[t->sec].data[off + flags] & 1))
 			continue;
 		if (!grow(&list, obj->nwarn, sizeof(*obj->warn)))
-			return;
+			return false;
 		obj->warn = list;
 		obj->warn[obj->nwarn++] = (struct lint_place){at.sec, at.off};
 	}
+	return true;
 }
 
 /* All three begin with section and offset. */
@@ -202,29 +212,43 @@ static int place_order(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-void lint_tables_read(struct lint_object *obj)
+bool lint_alternatives_read(struct lint_object *obj, char *why, size_t why_bytes)
+{
+	struct table t;
+
+	if (table_find(obj, ".altinstructions", "__alt_instructions", "__alt_instructions_end", &t) &&
+	    !alts_read(obj, &t))
+		return wrong(why, why_bytes, ".altinstructions");
+	if (obj->nalt)
+		qsort(obj->alt, obj->nalt, sizeof(*obj->alt), place_order);
+	return true;
+}
+
+bool lint_tables_read(struct lint_object *obj, char *why, size_t why_bytes)
 {
 	static const uint32_t fixups[] = {12, 8, 0};
 	struct table t;
 
-	if (table_find(obj, "__jump_table", "__start___jump_table", "__stop___jump_table", &t))
+	if (table_find(obj, "__jump_table", "__start___jump_table", "__stop___jump_table", &t)) {
+		if (t.bytes % 16)
+			return wrong(why, why_bytes, "__jump_table");
 		pairs_read(obj, &t, 16);
-	if (table_find(obj, "__ex_table", "__start___ex_table", "__stop___ex_table", &t)) {
+	}
+	if (table_find(obj, "__ex_table", "__start___ex_table", "__stop___ex_table", &t) && t.bytes) {
 		uint32_t step = entry_bytes(obj, &t, fixups);
 
-		if (step)
-			pairs_read(obj, &t, step);
+		if (!step)
+			return wrong(why, why_bytes, "__ex_table");
+		pairs_read(obj, &t, step);
 	}
-	if (table_find(obj, ".altinstructions", "__alt_instructions", "__alt_instructions_end", &t))
-		alts_read(obj, &t);
-	if (table_find(obj, "__bug_table", "__start___bug_table", "__stop___bug_table", &t))
-		bugs_read(obj, &t);
+	if (table_find(obj, "__bug_table", "__start___bug_table", "__stop___bug_table", &t) &&
+	    !bugs_read(obj, &t))
+		return wrong(why, why_bytes, "__bug_table");
 	if (obj->nedge)
 		qsort(obj->edge, obj->nedge, sizeof(*obj->edge), place_order);
-	if (obj->nalt)
-		qsort(obj->alt, obj->nalt, sizeof(*obj->alt), place_order);
 	if (obj->nwarn)
 		qsort(obj->warn, obj->nwarn, sizeof(*obj->warn), place_order);
+	return true;
 }
 
 /* Tables that name functions without anybody calling them through it. */

@@ -18,8 +18,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* A hostile file must not fill the memory. */
-#define UNPACKED_MAX ((size_t)2 << 30)
+/* A hostile file must not fill the memory. Kernels with debug information are this large. */
+#define UNPACKED_MAX ((size_t)900 << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -27,6 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct sink {
 	uint8_t *data;
 	size_t used, cap;
+	const char *full; /* why there is no more room */
 };
 
 static bool sink_room(struct sink *s)
@@ -36,11 +37,17 @@ static bool sink_room(struct sink *s)
 
 	if (s->used < s->cap)
 		return true;
+	if (s->cap == UNPACKED_MAX) {
+		s->full = "is larger than 900 MiB unpacked";
+		return false;
+	}
 	if (more > UNPACKED_MAX)
-		return false;
+		more = UNPACKED_MAX;
 	data = realloc(s->data, more);
-	if (!data)
+	if (!data) {
+		s->full = "cannot be unpacked: out of memory";
 		return false;
+	}
 	s->data = data;
 	s->cap = more;
 	return true;
@@ -147,8 +154,10 @@ static bool payload_of(const uint8_t *p, size_t n, const uint8_t **payload, size
 	memcpy(&off, p + 0x248, 4);
 	memcpy(&len, p + 0x24c, 4);
 	begin = ((uint64_t)(p[0x1f1] ? p[0x1f1] : 4) + 1) * 512 + off;
+	*payload = p;
+	*bytes = 0;
 	if (begin >= n || len > n - begin || len < 16)
-		return false;
+		return true;
 	*payload = p + begin;
 	*bytes = len;
 	return true;
@@ -168,6 +177,14 @@ void lint_image_put(struct lint_image *image)
 	else
 		free(image->data);
 	free(image);
+}
+
+struct lint_image *lint_image_get(struct lint_image *image)
+{
+	pthread_mutex_lock(&lock);
+	image->users++;
+	pthread_mutex_unlock(&lock);
+	return image;
 }
 
 static struct lint_image *image_new(uint8_t *data, size_t bytes, bool mapped)
@@ -193,6 +210,10 @@ static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image,
 	bool ok = false;
 
 	*image = NULL;
+	if (kernel && !n) {
+		snprintf(why, why_bytes, "is a kernel image that is cut short or damaged");
+		return false;
+	}
 	if (packing == PLAIN && !kernel)
 		return true;
 	switch (packing) {
@@ -215,8 +236,8 @@ static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image,
 		return false;
 	}
 	if (!ok || !s.used) {
-		snprintf(why, why_bytes, "cannot be unpacked: its %s data is damaged or too large",
-		         names[packing]);
+		snprintf(why, why_bytes, s.full ? "%s" : "cannot be unpacked: its %s data is damaged",
+		         s.full ? s.full : names[packing]);
 		free(s.data);
 		return false;
 	}
@@ -296,8 +317,10 @@ struct lint_image *lint_image_load(const char *path, char *why, size_t why_bytes
 		if (image)
 			s.data = NULL;
 	} else {
-		snprintf(why, why_bytes,
-		         S_ISREG(st.st_mode) || !s.used ? "is empty" : "cannot be read");
+		snprintf(why, why_bytes, "%s",
+		         s.full                             ? "is too large to be read from a pipe"
+		         : S_ISREG(st.st_mode) || !s.used ? "is empty"
+		                                            : "cannot be read");
 		goto out;
 	}
 	if (!image) {
