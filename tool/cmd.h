@@ -9,5 +9,7 @@ int cmd_cpu(int argc, char **argv);
 int cmd_image(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_sim(int argc, char **argv);
 
 #endif

@@ -10,6 +10,8 @@
  *   cmd_bench.c      xstate bench: what instructions and switches cost here (cmd_bench.h);
  *                    bench switch has cmd_bench_switch.c
  *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
+ *   cmd_record.c     xstate record: record a workload's switches and FPU events
+ *   cmd_sim.c        xstate sim: replay a recorded workload under every policy (sim/)
  *
  *   lab/             running the lab
  *     experiment.h   the experiments
@@ -37,6 +39,19 @@
  *     rules.def      the rules; finding.h: findings and baselines
  *     run.h          many files in one run (run.c), source lines (lines.c), summaries
  *                    (rows.c), text (print.c), JSON and SARIF (print_json.c)
+ *
+ *   sim/             a recorded workload under every policy
+ *     rec.h          a trace as records of 16 bytes
+ *     slots.h        from events to records: what Linux does, seen or not (programs.def: what
+ *                    a program's name tells)
+ *     lane.h         one policy: the engine in the counting world
+ *     replay.h       records checked, summed up, and given to all lanes
+ *     run.h          one trace from its bytes to its result
+ *     synth.h        a workload that is made up
+ *     costs.h        prices as ranges (costs.def: those built in)
+ *     even.h         the classic formula of the break-even
+ *     hypothesis.h   what if
+ *     result.h       sums over traces (result.c), as text (print.c), as JSON (json.c)
  *
  *   ui/              manners, shared by all verbs
  *     ui.h           settings, errors and exit statuses, colours
@@ -98,6 +113,10 @@
  *     elfcore.c      ELF cores
  *     criu.c         CRIU core images (criu.proto)
  *     results.h      our own results
+ *     trace.h        traces of a scheduler: bytes and their format (trace_input.c), text of
+ *                    perf script and ftrace (trace_text.c), trace-cmd's (trace_dat.c), perf's
+ *                    (trace_perf_data.c)
+ *     trace_compact.h  the same as our own records, read and written
  *     file.h         a whole file, with a limit
  */
 #include <string.h>
@@ -120,6 +139,10 @@ static const struct opt_verb verbs[] = {
 	{ "bench", "what saving, restoring and switching cost on this host", cmd_bench },
 #endif
 	{ "lint", "FPU use outside its sections, found in the binary of a kernel or module", cmd_lint },
+#ifdef HAVE_SIM
+	{ "record", "record the switches and FPU events of a workload", cmd_record },
+	{ "sim", "replay a recorded workload under every policy: eager or lazy for you?", cmd_sim },
+#endif
 	{ "version", NULL, cmd_version },
 	{ NULL, NULL, NULL },
 };

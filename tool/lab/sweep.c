@@ -10,6 +10,7 @@
 
 #include <xst/policy.h>
 
+#include "sim/even.h"
 #include "ui/opt.h"
 #include "ui/table.h"
 
@@ -132,7 +133,7 @@ bool lab_break_even(const struct lab_plan *plan, const struct lab_job *job,
 	eager = eager_run(plan, job);
 	if (!eager)
 		return false;
-	b->formula = MILLION * (c->save + c->restore - c->ts) / (c->save + c->restore + c->trap);
+	b->formula = even_formula(c->save + c->restore, c->trap, c->ts);
 	b->measured = crossing(c, eager, job, work, &b->traps);
 	b->instructions = crossing(c, eager, job, instructions, NULL);
 	return !isnan(b->measured);

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* xstate sim: replay a recorded workload under every policy, and say what it costs. */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/trace.h"
+#include "sim/hypothesis.h"
+#include "sim/run.h"
+#include "ui/opt.h"
+#include "ui/table.h"
+#include "ui/ui.h"
+
+#define NAMES_MAX 1024
+#define SWEEP_MAX 200
+
+enum {
+	O_POLICY = 1, O_USE, O_SIGNALS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
+	O_PROGRAMS, O_SAVE, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
+};
+
+static const struct opt options[] = {
+	{ O_POLICY, 0, "policy", "LIST", "policies by name or fields (load=use,keep,\npreload=5), comma separated, ; between two of\nfields; default: all that have a name" },
+	{ O_USE, 0, "use", "HOW", "which slots used the registers: live (at most\nthese; the default), all, none, p=0.3, or\nby-comm=FILE with lines 'program 0.3'" },
+	{ O_SIGNALS, 0, "signals", "HOW", "handlers where the trace has no signal events:\nauto (SIGCHLD, by program), none, all" },
+	{ O_COSTS, 'c', "costs", "FILE", "prices: what 'xstate bench insn -o FILE' wrote,\nor a built-in table (zen3, zen3-fxsr,\nemerald-rapids, k10); default zen3" },
+	{ O_TRAP, 0, "trap", "LOW-HIGH", "cycles of #NM and back" },
+	{ O_TS, 0, "ts", "LOW-HIGH", "cycles of a write of CR0.TS" },
+	{ O_IPI, 0, "ipi", "LOW-HIGH", "cycles of an interrupt to another CPU" },
+	{ O_GUEST, 0, "guest", NULL, "assume the traps of a guest" },
+	{ O_BARE, 0, "bare-metal", NULL, "assume the traps of a machine without hypervisor" },
+	{ O_HYPOTHETICAL, 0, "hypothetical", NULL, "rows for ideas nobody built" },
+	{ O_PROGRAMS, 0, "programs", NULL, "count by program too" },
+	{ O_SAVE, 'o', "save", "FILE", "write the trace as records, for faster reading" },
+	{ O_MERGE, 0, "merge", NULL, "arguments are results (-j) to be added up" },
+	{ O_SYNTHETIC, 0, "synthetic", "SPEC", "no trace: tasks=8,cpus=2,slots=1000000,use=0.5,\nidle=0,mean-us=100,seed=1, any of them" },
+	{ O_SWEEP, 0, "sweep", "N", "with --synthetic: use from 0 to 1 in N steps" },
+	{ O_SEED, 0, "seed", "N", "for --use p=...; default 1" },
+	{ 0 },
+};
+
+static const struct opt_usage usage = {
+	.cmd = "xstate sim",
+	.summary = "replay a recorded workload under every switching policy",
+	.synopsis = "TRACE... [options]",
+	.about = "Reads what 'xstate record' or perf or trace-cmd wrote: our records, perf script and\n"
+		 "ftrace text, perf.data, trace.dat; '-' is standard input; .xz is unpacked. Several\n"
+		 "traces are several machines. Prints counts, costs, the break-even between eager and\n"
+		 "lazy, and how well restores were predicted.\n",
+	.opts = options,
+	.examples = "xstate sim trace.xst                        all policies, built-in prices\n"
+		    "perf script | xstate sim - -c costs.json    with this machine's prices\n"
+		    "xstate sim --merge a.json b.json            many machines' results as one\n"
+		    "xstate sim --synthetic use=0.2,tasks=16     no trace at all\n",
+};
+
+struct request {
+	struct sim_plan plan;
+	struct sim_costs costs;
+	struct sim_range trap, ts, ipi; /* high < 0: not given */
+	int guest;                      /* -1: as the costs say */
+	const char *costs_name, *synthetic;
+	const char **paths;
+	size_t path_count;
+	bool hypothetical, merge, given; /* given: policies */
+	uint64_t sweep;
+};
+
+static int refuse(const char *what)
+{
+	return ui_error(usage.cmd, UI_USAGE, "%s", what);
+}
+
+static int add_policies(struct request *q, const char *list)
+{
+	for (const char *at = list; at; ) {
+		struct xst_diag diag = { 0 };
+		struct xst_policy policy;
+		char name[SIM_NAME];
+		const char *text = at;
+		size_t length;
+
+		at = xst_policy_item(at, &length);
+		if (!length || length >= sizeof(name))
+			return refuse("--policy wants names or fields separated by commas");
+		memcpy(name, text, length);
+		name[length] = '\0';
+		if (xst_policy_parse(name, &policy, &diag))
+			return ui_error(usage.cmd, UI_USAGE, "policy '%s': %s", name, diag.rule);
+		if (!sim_row_add(&q->plan.rows, name, &policy, ""))
+			return refuse("too many policies");
+	}
+	return UI_OK;
+}
+
+static bool read_range(const char *text, struct sim_range *r)
+{
+	char low[32];
+	const char *dash = strchr(text, '-');
+	size_t n = dash ? (size_t)(dash - text) : strlen(text);
+
+	if (!n || n >= sizeof(low))
+		return false;
+	memcpy(low, text, n);
+	low[n] = '\0';
+	return opt_f64(low, &r->low) && opt_f64(dash ? dash + 1 : low, &r->high) && r->low >= 0 &&
+	       r->low <= r->high && r->high <= 1e9;
+}
+
+/* Lines of a program's name and the share of its slots that use the registers; "*" is all others. */
+static int read_names(struct request *q, const char *path)
+{
+	struct sim_use *use = &q->plan.use;
+	char line[160], share[32];
+	FILE *f = fopen(path, "r");
+	unsigned number = 0;
+	int status = UI_OK;
+
+	if (!f)
+		return ui_error(usage.cmd, UI_USAGE, "%s: cannot be read", path);
+	use->names = calloc(NAMES_MAX, sizeof(*use->names));
+	while (use->names && fgets(line, sizeof(line), f) && status == UI_OK) {
+		char *end = line + strcspn(line, "\n"), *gap;
+		double p;
+
+		number++;
+		*end = '\0';
+		if (!line[0] || line[0] == '#')
+			continue;
+		gap = strrchr(line, ' ');
+		if (!gap || gap == line || gap - line > 15 || strlen(gap + 1) >= sizeof(share) ||
+		    !opt_f64(gap + 1, &p) || p < 0 || p > 1 || use->name_count == NAMES_MAX) {
+			status = ui_error(usage.cmd, UI_USAGE, "%s: line %u is not a program's name of "
+					  "15 characters at most and a share from 0 to 1", path,
+					  number);
+		} else {
+			*gap = '\0';
+			if (!strcmp(line, "*"))
+				use->p = p;
+			snprintf(use->names[use->name_count].name, 16, "%.15s", line);
+			use->names[use->name_count++].p = p;
+		}
+	}
+	fclose(f);
+	return status;
+}
+
+static int read_use(struct request *q, struct opt_parser *p)
+{
+	struct sim_use *use = &q->plan.use;
+	const char *how = p->arg;
+
+	snprintf(q->plan.rows.use, sizeof(q->plan.rows.use), "%s", how);
+	if (!strcmp(how, "live"))
+		use->kind = SIM_USE_LIVE;
+	else if (!strcmp(how, "all"))
+		use->kind = SIM_USE_ALL;
+	else if (!strcmp(how, "none"))
+		use->kind = SIM_USE_NONE;
+	else if (!strncmp(how, "p=", 2) && opt_f64(how + 2, &use->p) && use->p >= 0 && use->p <= 1)
+		use->kind = SIM_USE_SHARE;
+	else if (!strncmp(how, "by-comm=", 8)) {
+		use->kind = SIM_USE_NAMES;
+		return read_names(q, how + 8);
+	} else {
+		opt_bad(p, "live, all, none, p=0 to p=1, or by-comm=FILE");
+		return p->status;
+	}
+	return UI_OK;
+}
+
+static int read_signals(struct request *q, struct opt_parser *p)
+{
+	static const char *const names[] = { "auto", "none", "all" };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!strcmp(p->arg, names[i])) {
+			q->plan.signals = (enum slots_signals)i;
+			snprintf(q->plan.rows.signals, sizeof(q->plan.rows.signals), "%s", names[i]);
+			return UI_OK;
+		}
+	opt_bad(p, "auto, none or all");
+	return p->status;
+}
+
+static int read_option(struct request *q, int id, struct opt_parser *p)
+{
+	struct sim_range *r = id == O_TRAP ? &q->trap : id == O_TS ? &q->ts : &q->ipi;
+
+	switch (id) {
+	case OPT_ARG:
+		q->paths[q->path_count++] = p->arg;
+		return UI_OK;
+	case O_POLICY:
+		q->given = true;
+		return add_policies(q, p->arg);
+	case O_USE:
+		return read_use(q, p);
+	case O_SIGNALS:
+		return read_signals(q, p);
+	case O_COSTS:
+		q->costs_name = p->arg;
+		return UI_OK;
+	case O_TRAP:
+	case O_TS:
+	case O_IPI:
+		if (read_range(p->arg, r))
+			return UI_OK;
+		opt_bad(p, "cycles, or two of them as LOW-HIGH");
+		return p->status;
+	case O_GUEST:
+	case O_BARE:
+		q->guest = id == O_GUEST;
+		return UI_OK;
+	case O_HYPOTHETICAL:
+		q->hypothetical = true;
+		return UI_OK;
+	case O_PROGRAMS:
+		q->plan.programs = true;
+		return UI_OK;
+	case O_SAVE:
+		q->plan.save = p->arg;
+		return UI_OK;
+	case O_MERGE:
+		q->merge = true;
+		return UI_OK;
+	case O_SYNTHETIC:
+		q->synthetic = p->arg;
+		return UI_OK;
+	case O_SWEEP:
+		return opt_get_u64(p, 1, SWEEP_MAX, &q->sweep) ? UI_OK : p->status;
+	case O_SEED:
+		if (!opt_get_u64(p, 0, UINT64_MAX, &q->plan.use.seed))
+			return p->status;
+		q->plan.rows.seed = q->plan.use.seed;
+		return UI_OK;
+	default:
+		return p->status;
+	}
+}
+
+static int read_costs(struct request *q)
+{
+	const char *name = q->costs_name ? q->costs_name : "zen3";
+	char err[400];
+
+	if (!sim_costs_builtin(&q->costs, name) && sim_costs_read(&q->costs, name, err, sizeof(err)))
+		return ui_error(usage.cmd, UI_USAGE, "%s", err);
+	if (q->guest >= 0)
+		sim_costs_ring0(&q->costs, q->guest);
+	if (q->trap.high >= 0)
+		q->costs.trap = q->trap;
+	if (q->ts.high >= 0)
+		q->costs.ts = q->ts;
+	if (q->ipi.high >= 0)
+		q->costs.interrupt = q->ipi;
+	return UI_OK;
+}
+
+/* What cannot go together, and what is missing. */
+static int settle(struct request *q)
+{
+	if (q->merge && (q->synthetic || q->plan.save || q->plan.rows.row_count || q->hypothetical))
+		return refuse("--merge takes policies and assumptions from the results");
+	if (q->sweep && !q->synthetic)
+		return refuse("--sweep goes with --synthetic");
+	if (q->synthetic && q->path_count)
+		return refuse("--synthetic takes no trace");
+	if (q->plan.save && q->path_count > 1)
+		return refuse("--save takes one trace");
+	if (!q->synthetic && !q->path_count)
+		return refuse("name a trace, '-' for standard input, or --synthetic");
+	for (unsigned i = 0; !q->merge && !q->given && i < XST_POLICY_COUNT; i++)
+		(void)sim_row_add(&q->plan.rows, xst_policy_at(i)->name, xst_policy_at(i), "");
+	if (q->hypothetical)
+		sim_hypotheses_add(&q->plan.rows);
+	return read_costs(q);
+}
+
+static void show(const struct request *q, const struct sim_result *r)
+{
+	if (ui.json)
+		sim_print_json(stdout, r, &q->costs);
+	else
+		sim_print(stdout, r, &q->costs);
+}
+
+static int run_traces(struct request *q)
+{
+	struct sim_result sum = { 0 };
+	char err[400];
+	int status = UI_OK;
+
+	for (size_t i = 0; i < q->path_count && status == UI_OK; i++) {
+		struct sim_result one = { 0 };
+		int bad;
+
+		if (q->merge) {
+			bad = sim_result_read(&one, q->paths[i], err, sizeof(err)) ||
+			      !sim_result_add(&sum, &one, err, sizeof(err));
+			sim_result_free(&one);
+		} else {
+			bad = sim_run(&q->plan, q->paths[i], &sum, err, sizeof(err));
+		}
+		if (bad)
+			status = ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE, "%s",
+					  err);
+	}
+	if (status == UI_OK && q->plan.save && !strcmp(q->plan.save, "-"))
+		ui_note("%llu records written", (unsigned long long)sum.total.records);
+	else if (status == UI_OK)
+		show(q, &sum);
+	sim_result_free(&sum);
+	return status;
+}
+
+/* A row for each point of the sweep: cycles per slot at the middle of the prices. */
+static void sweep_row(struct table *t, const struct request *q, const struct sim_result *r,
+		      double use)
+{
+	table_cell(t, "%.3f", use);
+	for (size_t i = 0; i < r->row_count; i++) {
+		const struct sim_range x = sim_row_cycles(r, &q->costs, i);
+
+		table_cell(t, "%.1f", (x.low + x.high) / 2 / (double)r->total.slots);
+	}
+}
+
+static int run_synthetic(struct request *q)
+{
+	const uint64_t points = q->sweep ? q->sweep + 1 : 1;
+	struct table *t = NULL;
+	struct synth s;
+	char err[400];
+
+	if (!synth_parse(q->synthetic, &s))
+		return refuse("--synthetic wants tasks=N,cpus=M,slots=N,use=P,idle=P,mean-us=T,seed=N, with "
+			      "as many tasks as CPUs at least and shares from 0 to 1");
+	for (uint64_t i = 0; i < points; i++) {
+		struct sim_result sum = { 0 };
+
+		if (q->sweep)
+			s.use = (double)i / (double)q->sweep;
+		if (sim_run_synth(&q->plan, &s, &sum, err, sizeof(err)))
+			return ui_error(usage.cmd, UI_USAGE, "%s", err);
+		if (q->sweep && !ui.json) {
+			if (!t) {
+				t = table_new();
+				table_column(t, "used", TABLE_RIGHT);
+				for (size_t k = 0; k < sum.row_count; k++)
+					table_column(t, q->plan.rows.rows[k].name, TABLE_RIGHT);
+			}
+			sweep_row(t, q, &sum, s.use);
+		} else {
+			show(q, &sum);
+		}
+		sim_result_free(&sum);
+	}
+	if (t) {
+		printf("cycles per slot, at the middle of the prices\n");
+		table_print(t, stdout);
+		table_free(t);
+	}
+	return UI_OK;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+	static struct request q;
+	struct opt_parser p;
+	int id, status = UI_OK;
+
+	memset(&q, 0, sizeof(q));
+	q.guest = -1;
+	q.trap.high = q.ts.high = q.ipi.high = -1;
+	q.plan.use.seed = q.plan.rows.seed = 1;
+	snprintf(q.plan.rows.use, sizeof(q.plan.rows.use), "live");
+	snprintf(q.plan.rows.signals, sizeof(q.plan.rows.signals), "auto");
+	q.paths = calloc((size_t)argc + 1, sizeof(*q.paths));
+	if (!q.paths)
+		return ui_error(usage.cmd, UI_CANNOT, "out of memory");
+	opt_begin(&p, &usage, argc, argv);
+	while (status == UI_OK && (id = opt_next(&p)) != OPT_END) {
+		if (id == OPT_STOP) {
+			status = p.status;
+			goto out;
+		}
+		status = read_option(&q, id, &p);
+	}
+	if (status == UI_OK)
+		status = settle(&q);
+	if (status == UI_OK)
+		status = q.synthetic ? run_synthetic(&q) : run_traces(&q);
+out:
+	free(q.plan.use.names);
+	free(q.paths);
+	return status;
+}

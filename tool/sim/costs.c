@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Prices: built in, or read from a result of xstate bench insn; and sums of counts times prices. */
+#include "sim/costs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
+
+struct builtin {
+	const char *name;
+	double ghz;
+	bool guest;
+	const char *source;
+	struct sim_range save[SIM_LIVES], load[SIM_LIVES];
+};
+
+#define R(low, high) { low, high },
+#define CPU(name, ghz, guest, source, saves, loads) \
+	{ #name, ghz, guest, source, { saves }, { loads } },
+static const struct builtin builtins[] = {
+#include "sim/costs.def"
+};
+#undef CPU
+#undef R
+
+const char *sim_costs_names(size_t i)
+{
+	return i < sizeof(builtins) / sizeof(builtins[0]) ? builtins[i].name : NULL;
+}
+
+void sim_costs_ring0(struct sim_costs *c, bool guest)
+{
+	/*
+	 * Nobody measures these from user mode. Bare metal: a fault and IRET on CPUs of twenty years;
+	 * CLTS and MOV CR0 from "30" to "over 100 and serialising". A guest may leave to its
+	 * hypervisor for each. What was claimed for such costs is of this size too.
+	 */
+	c->guest = guest;
+	c->trap = guest ? (struct sim_range){ 400, 4000 } : (struct sim_range){ 300, 1500 };
+	c->ts = guest ? (struct sim_range){ 30, 2000 } : (struct sim_range){ 30, 200 };
+	c->interrupt = guest ? (struct sim_range){ 2000, 20000 } : (struct sim_range){ 1000, 5000 };
+	c->init_read = (struct sim_range){ 30, 50 };
+	c->clear = (struct sim_range){ 7, 8 };
+}
+
+bool sim_costs_builtin(struct sim_costs *c, const char *name)
+{
+	for (size_t i = 0; sim_costs_names(i); i++) {
+		const struct builtin *b = &builtins[i];
+
+		if (strcmp(b->name, name))
+			continue;
+		memset(c, 0, sizeof(*c));
+		snprintf(c->source, sizeof(c->source), "built in, %s: %s", b->name, b->source);
+		c->ghz = b->ghz;
+		memcpy(c->save, b->save, sizeof(c->save));
+		memcpy(c->load, b->load, sizeof(c->load));
+		sim_costs_ring0(c, b->guest);
+		return true;
+	}
+	return false;
+}
+
+#ifdef HAVE_JANSSON
+static double number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+/* Does a row tell of images that are as live as @live? */
+static bool is_of(const char *name, enum sim_live live)
+{
+	static const char *const names[SIM_LIVES][2] = {
+		[SIM_INIT] = { "INIT", "INIT" }, [SIM_SSE] = { "SSE", "x87" },
+		[SIM_AVX] = { "AVX", "x87+AVX" }, [SIM_AVX512] = { "AVX-512", "all" },
+		[SIM_AMX] = { "AMX", "AMX" },
+	};
+
+	return !strcmp(name, names[live][0]) || !strcmp(name, names[live][1]);
+}
+
+/* All rows of @insn for @live together; false when there is none. */
+static bool take_rows(const json_t *rows, const char *insn, const char *format, enum sim_live live,
+		      struct sim_range *out)
+{
+	bool found = false;
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(rows, i, row) {
+		const char *name = json_string_value(json_object_get(row, "instruction"));
+		const char *shape = json_string_value(json_object_get(row, "format"));
+		const char *state = json_string_value(json_object_get(row, "live"));
+		const double low = number(row, "low_quartile_cycles");
+		const double high = number(row, "high_quartile_cycles");
+
+		if (!name || !state || strcmp(name, insn) || !is_of(state, live) ||
+		    (format && (!shape || strcmp(shape, format))) || !(low > 0) || !(high >= low) ||
+		    high > 1e6)
+			continue;
+		*out = found ? (struct sim_range){ low < out->low ? low : out->low,
+						   high > out->high ? high : out->high }
+			     : (struct sim_range){ low, high };
+		found = true;
+	}
+	return found;
+}
+
+/* Live sets that were not measured cost what the next smaller one does. */
+static bool take_all(const json_t *rows, const char *insn, const char *format,
+		     struct sim_range out[SIM_LIVES])
+{
+	bool any = false;
+
+	for (int live = 0; live < SIM_LIVES; live++) {
+		if (take_rows(rows, insn, format, (enum sim_live)live, &out[live])) {
+			for (int k = 0; !any && k < live; k++)
+				out[k] = out[live];
+			any = true;
+		} else if (any) {
+			out[live] = out[live - 1];
+		}
+	}
+	return any;
+}
+
+static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
+{
+	static const struct {
+		const char *save, *load, *format;
+	} pairs[] = {
+		{ "XSAVEC", "XRSTOR", "compacted" },
+		{ "XSAVEOPT", "XRSTOR", "standard" },
+		{ "XSAVE", "XRSTOR", "standard" },
+		{ "FXSAVE", "FXRSTOR", NULL },
+		{ "FNSAVE", "FRSTOR", NULL },
+	};
+	const json_t *machine = json_object_get(doc, "machine"), *rows = json_object_get(doc, "costs");
+	const char *cpu = json_string_value(json_object_get(machine, "cpu"));
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (!take_all(rows, pairs[i].save, NULL, c->save) ||
+		    !take_all(rows, pairs[i].load, pairs[i].format, c->load))
+			continue;
+		c->ghz = number(machine, "tsc_hz") * number(doc, "cycles_per_tick") / 1e9;
+		snprintf(c->source, sizeof(c->source), "%s: %s and %s on %s", path, pairs[i].save,
+			 pairs[i].load, cpu ? cpu : "an unnamed CPU");
+		sim_costs_ring0(c, json_is_string(json_object_get(machine, "hypervisor")));
+		return c->ghz > 0.05 && c->ghz < 100;
+	}
+	return false;
+}
+
+int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errlen)
+{
+	json_error_t why;
+	json_t *doc = json_load_file(path, 0, &why);
+	const char *schema = json_string_value(json_object_get(doc, "schema"));
+	int result = -1;
+
+	memset(c, 0, sizeof(*c));
+	if (!doc)
+		snprintf(err, errlen, "%s: %s", path, why.text);
+	else if (!schema || strcmp(schema, "xstate.bench/1"))
+		snprintf(err, errlen, "%s: not a result of xstate bench insn -o", path);
+	else if (!fill(c, doc, path))
+		snprintf(err, errlen, "%s: no pair of save and restore was measured in it", path);
+	else
+		result = 0;
+	json_decref(doc);
+	return result;
+}
+#else
+int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errlen)
+{
+	(void)c;
+	snprintf(err, errlen, "%s: this build cannot read JSON, it was made without Jansson", path);
+	return -1;
+}
+#endif
+
+/* Weighed by how live the images of user slots were. */
+static struct sim_range mean(const struct sim_range of[SIM_LIVES], const struct sim_totals *n)
+{
+	const uint64_t *slots = &n->live_init_slots;
+	struct sim_range sum = { 0, 0 };
+	double all = 0;
+
+	for (int i = 0; i < SIM_LIVES; i++) {
+		sum.low += (double)slots[i] * of[i].low;
+		sum.high += (double)slots[i] * of[i].high;
+		all += (double)slots[i];
+	}
+	return all > 0 ? (struct sim_range){ sum.low / all, sum.high / all } : of[SIM_SSE];
+}
+
+struct sim_range sim_costs_save(const struct sim_costs *c, const struct sim_totals *n)
+{
+	return mean(c->save, n);
+}
+
+struct sim_range sim_costs_load(const struct sim_costs *c, const struct sim_totals *n)
+{
+	return mean(c->load, n);
+}
+
+#define PRICES 6
+
+static void price_list(const struct sim_costs *c, const struct sim_totals *n,
+		       struct sim_range out[PRICES])
+{
+	out[0] = sim_costs_save(c, n);
+	out[1] = sim_costs_load(c, n);
+	out[2] = c->trap;
+	out[3] = c->ts;
+	out[4] = c->interrupt;
+	out[5] = c->init_read;
+}
+
+static void count_list(const struct lane_counts *n, double out[PRICES])
+{
+	out[0] = (double)n->n.saves;
+	out[1] = (double)(n->n.loads + n->n.clears);
+	out[2] = (double)n->n.traps;
+	out[3] = (double)n->ts_writes;
+	out[4] = (double)n->interrupts;
+	out[5] = (double)n->init_reads;
+}
+
+struct sim_range sim_costs_of(const struct sim_costs *c, const struct sim_totals *n,
+			      const struct lane_counts *counts, double clears)
+{
+	struct sim_range price[PRICES], sum = { clears * c->clear.low, clears * c->clear.high };
+	double count[PRICES];
+
+	price_list(c, n, price);
+	count_list(counts, count);
+	for (int i = 0; i < PRICES; i++) {
+		sum.low += count[i] * price[i].low;
+		sum.high += count[i] * price[i].high;
+	}
+	return sum;
+}
+
+struct sim_range sim_costs_between(const struct sim_costs *c, const struct sim_totals *n,
+				   const struct lane_counts *a, const struct lane_counts *b)
+{
+	struct sim_range price[PRICES], sum = { 0, 0 };
+	double ca[PRICES], cb[PRICES];
+
+	price_list(c, n, price);
+	count_list(a, ca);
+	count_list(b, cb);
+	for (int i = 0; i < PRICES; i++) {
+		const double d = ca[i] - cb[i];
+
+		sum.low += d * (d > 0 ? price[i].low : price[i].high);
+		sum.high += d * (d > 0 ? price[i].high : price[i].low);
+	}
+	return sum;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One policy, driven by records. Compiled with the counting world, like the engine beside it.
+ *
+ * Tables are reserved at their largest size and only touched where they are used: pointers to tasks
+ * stay valid, and a task's number is its place.
+ */
+#include "sim/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <xst/bringup.h>
+#include <xst/world.h>
+
+/* All but one cache line of an area is never read or written, but for fork and exec. */
+#define AREA_BYTES XST_EXT_OFFSET
+
+struct lane {
+	struct xst_ctx *ctx;        /* REC_TASKS_MAX */
+	struct xst_cpu *cpus;       /* REC_CPUS_MAX */
+	struct cnt_world *worlds;   /* the same */
+	struct lane_task *tasks;    /* or NULL */
+	/* Only skip_init looks into images. Else all tasks share two areas; two, as a fork copies. */
+	uint8_t (*areas)[AREA_BYTES]; /* or NULL */
+	XST_AREA(shared[2], AREA_BYTES);
+	struct xst_system sys;
+	const struct xst_policy *policy;
+	struct lane_extra extra;
+};
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void release(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
+void cnt_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
+{
+	struct cnt_world *w = cpu->world;
+
+	(void)ctx;
+	w->interrupts++;
+	xst_cpu_evict(&w->cpus[home]);
+}
+
+void lane_free(struct lane *l)
+{
+	if (!l)
+		return;
+	release(l->ctx, REC_TASKS_MAX * sizeof(*l->ctx));
+	release(l->cpus, REC_CPUS_MAX * sizeof(*l->cpus));
+	release(l->worlds, REC_CPUS_MAX * sizeof(*l->worlds));
+	release(l->tasks, REC_TASKS_MAX * sizeof(*l->tasks));
+	release(l->areas, (size_t)REC_TASKS_MAX * AREA_BYTES);
+	free(l);
+}
+
+struct lane *lane_new(const struct xst_policy *policy, const struct lane_extra *extra, bool tasks)
+{
+	struct lane *l = aligned_alloc(_Alignof(struct lane), sizeof(*l));
+
+	if (!l)
+		return NULL;
+	memset(l, 0, sizeof(*l));
+	l->policy = policy;
+	l->extra = *extra;
+	l->ctx = reserve(REC_TASKS_MAX * sizeof(*l->ctx));
+	l->cpus = reserve(REC_CPUS_MAX * sizeof(*l->cpus));
+	l->worlds = reserve(REC_CPUS_MAX * sizeof(*l->worlds));
+	if (tasks)
+		l->tasks = reserve(REC_TASKS_MAX * sizeof(*l->tasks));
+	if (policy->skip_init)
+		l->areas = reserve((size_t)REC_TASKS_MAX * AREA_BYTES);
+	if (!l->ctx || !l->cpus || !l->worlds || (tasks && !l->tasks) ||
+	    (policy->skip_init && !l->areas) || xst_system_init(&l->sys, XST_WANT_ALL_USER)) {
+		lane_free(l);
+		return NULL;
+	}
+	return l;
+}
+
+/* A CPU appears in the trace. The bring-up of a machine without registers cannot fail. */
+static void begin_cpu(struct lane *l, unsigned id)
+{
+	struct xst_cpu *cpu = &l->cpus[id];
+
+	l->worlds[id].cpus = l->cpus;
+	l->worlds[id].tracked = l->areas;
+	cpu->world = &l->worlds[id];
+	if (xst_cpu_init(&l->sys, cpu, id) || xst_cpu_set_policy(cpu, l->policy, XST_FORCE, NULL))
+		abort();
+	xst_cpu_reset_counters(cpu);
+}
+
+static void begin_task(struct lane *l, unsigned task, unsigned which)
+{
+	uint8_t *area = l->areas ? l->areas[task] : l->shared[which];
+
+	if (xst_ctx_init(&l->sys, &l->ctx[task], area, AREA_BYTES))
+		abort();
+}
+
+/* The running task is in user mode, and uses the registers there or not. */
+static inline void user_mode(struct lane *l, struct xst_cpu *cpu, bool used)
+{
+	(void)l;
+	xst_return_to_user(cpu);
+	if (used && (cpu->bits & XST_B_TS))
+		(void)xst_device_not_available(cpu);
+}
+
+/*
+ * A handler: the kernel writes the registers into the frame, begins anew for the handler, and takes
+ * them from the frame again at the end. Both are edits of the task's state. What the handler itself
+ * uses is not known: its first instructions that move data do.
+ */
+static void run_signal(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur)
+{
+	uint8_t frame[sizeof(uint64_t)] = { 0 };
+
+	user_mode(l, cpu, false);
+	xst_ctx_flush(cpu, cur);
+	if (l->areas) {
+		memcpy(frame, cur->area + XST_HEADER_OFFSET, sizeof(frame));
+		memset(cur->area + XST_HEADER_OFFSET, 0, sizeof(frame));
+	}
+	xst_ctx_changed(cpu, cur);
+	user_mode(l, cpu, false);
+	if (l->areas)
+		memcpy(cur->area + XST_HEADER_OFFSET, frame, sizeof(frame));
+	xst_ctx_changed(cpu, cur);
+	user_mode(l, cpu, false);
+}
+
+static void run_fork(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, const struct rec *r)
+{
+	struct xst_ctx *child = &l->ctx[r->arg];
+
+	if (r->flags & REC_USER) {
+		user_mode(l, cpu, false);
+		cnt_touch(cpu->world, true);
+	}
+	if (child->area == cur->area)
+		begin_task(l, r->arg, cur->area == l->shared[0]);
+	xst_ctx_fork(cpu, cur, child);
+}
+
+static void run_migrate(struct lane *l, struct xst_ctx *ctx)
+{
+	const uint32_t home = xst_ctx_home(ctx);
+
+	if (l->extra.move == LANE_MARK && home != XST_NO_CPU)
+		xst_ctx_migrate(&l->cpus[home], ctx);
+}
+
+/* Everything that is not a switch. */
+static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec *r)
+{
+	struct xst_cpu *cpu;
+	struct xst_ctx *ctx;
+
+	if (r->kind == REC_TASK)
+		begin_task(l, r->task, 0);
+	/* The others have neither a CPU nor a task. */
+	if (r->kind < REC_FORK || r->kind > REC_MIGRATE)
+		return;
+	cpu = &l->cpus[r->cpu];
+	ctx = &l->ctx[r->task];
+	if (!cpu->sys)
+		begin_cpu(l, r->cpu);
+	switch (r->kind) {
+	case REC_FORK:
+		run_fork(l, cpu, ctx, r);
+		return;
+	case REC_EXEC:
+		if (r->flags & REC_USER)
+			user_mode(l, cpu, r->flags & REC_USED);
+		xst_ctx_exec(cpu, ctx);
+		return;
+	case REC_EXIT:
+		if (r->flags & REC_USER)
+			user_mode(l, cpu, r->flags & REC_USED);
+		xst_ctx_exit(cpu, ctx);
+		return;
+	case REC_SIGNAL:
+		run_signal(l, cpu, ctx);
+		return;
+	case REC_SECTION:
+		/* The registers are lost: what only they hold is saved. */
+		xst_cpu_offline(cpu);
+		return;
+	case REC_MIGRATE:
+		run_migrate(l, ctx);
+		return;
+	default:
+		return;
+	}
+}
+
+static inline void run_switch(struct lane *l, const struct rec *r, bool looks_at_init)
+{
+	struct xst_cpu *cpu = &l->cpus[r->cpu];
+	struct xst_ctx *cur = cpu->cur;
+
+	if (__builtin_expect(!cpu->sys, 0))
+		begin_cpu(l, r->cpu);
+	if (r->flags & REC_USER) {
+		user_mode(l, cpu, r->flags & REC_USED);
+		if (looks_at_init)
+			cnt_touch(cpu->world, REC_LIVE(r->arg) &&
+						      !(l->extra.clear_on_block &&
+							(r->flags & REC_BLOCKED)));
+	}
+	xst_switch(cpu, cur, r->flags & REC_KERNEL ? NULL : &l->ctx[r->task]);
+}
+
+/* The same record by record, to see who caused what: the task whose slot it was. */
+static void run_tasks(struct lane *l, const struct rec *r, size_t count)
+{
+	for (; count; r++, count--) {
+		/* From TASK on a record is no CPU's. */
+		const struct xst_cpu *cpu = &l->cpus[r->kind < REC_TASK ? r->cpu : 0];
+		const struct xst_ctx *cur = cpu->cur;
+		const struct xst_counters before = cpu->n;
+
+		if (r->kind == REC_SWITCH)
+			run_switch(l, r, l->areas);
+		else
+			run_rare(l, r);
+		if (cur) {
+			struct lane_task *t = &l->tasks[cur - l->ctx];
+
+			t->saves += cpu->n.saves - before.saves;
+			t->loads += cpu->n.loads - before.loads;
+			t->traps += cpu->n.traps - before.traps;
+		}
+	}
+}
+
+void lane_run(struct lane *l, const struct rec *r, size_t count)
+{
+	const struct rec *end = r + count;
+
+	if (l->tasks) {
+		run_tasks(l, r, count);
+	} else if (l->areas) {
+		for (; r < end; r++)
+			if (r->kind == REC_SWITCH)
+				run_switch(l, r, true);
+			else
+				run_rare(l, r);
+	} else {
+		for (; r < end; r++)
+			if (r->kind == REC_SWITCH)
+				run_switch(l, r, false);
+			else
+				run_rare(l, r);
+	}
+}
+
+void lane_counts(const struct lane *l, unsigned cpu, struct lane_counts *out)
+{
+	struct xst_reading reading;
+
+	memset(out, 0, sizeof(*out));
+	if (!l->cpus[cpu].sys)
+		return;
+	xst_cpu_read_counters(&l->cpus[cpu], &reading);
+	out->n = reading.n;
+	out->ts_writes = l->worlds[cpu].ts_writes;
+	out->init_reads = l->worlds[cpu].init_reads;
+	out->interrupts = l->worlds[cpu].interrupts;
+}
+
+void lane_counts_add(struct lane_counts *sum, const struct lane_counts *more)
+{
+	/* Nothing but 64-bit counters in all of it. */
+	uint64_t *a = (uint64_t *)sum;
+	const uint64_t *b = (const uint64_t *)more;
+
+	_Static_assert(sizeof(*sum) % sizeof(*a) == 0, "counters only");
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*a); i++)
+		a[i] += b[i];
+}
+
+struct lane_task lane_take_task(struct lane *l, unsigned task)
+{
+	const struct lane_task t = l->tasks ? l->tasks[task] : (struct lane_task){ 0 };
+
+	if (l->tasks)
+		l->tasks[task] = (struct lane_task){ 0 };
+	return t;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A result for people. */
+#include <stdlib.h>
+
+#include "sim/result.h"
+#include "ui/table.h"
+#include "ui/ui.h"
+
+#define WIDTH 500
+
+static void cell_number(struct table *t, uint64_t n)
+{
+	table_cell(t, "%llu", (unsigned long long)n);
+}
+
+static void cell_range(struct table *t, const char *fmt, struct sim_range x)
+{
+	char low[32], high[32];
+
+	snprintf(low, sizeof(low), fmt, x.low);
+	snprintf(high, sizeof(high), fmt, x.high);
+	if (x.low == x.high)
+		table_cell(t, "%s", low);
+	else
+		table_cell(t, "%s-%s", low, high);
+}
+
+static void head(FILE *out, const struct sim_result *r)
+{
+	const struct sim_totals *n = &r->total;
+
+	fprintf(out, "%s%llu trace%s%s: %.1f s, %llu switches, %llu slots of tasks, %llu of them in user "
+		"mode\n", ui_on(out, UI_HEAD), (unsigned long long)n->traces, n->traces == 1 ? "" : "s",
+		ui_off(out, UI_HEAD), (double)n->span_ns / 1e9, (unsigned long long)n->switches,
+		(unsigned long long)n->slots, (unsigned long long)n->user_slots);
+	fprintf(out, "live at the end of a slot: INIT %llu, SSE %llu, AVX %llu, AVX-512 %llu, AMX %llu\n",
+		(unsigned long long)n->live_init_slots, (unsigned long long)n->live_sse_slots,
+		(unsigned long long)n->live_avx_slots, (unsigned long long)n->live_avx512_slots,
+		(unsigned long long)n->live_amx_slots);
+	fprintf(out, "%llu forks, %llu execs, %llu exits, %llu signals handled (%llu assumed), %llu kernel "
+		"sections\n\n", (unsigned long long)n->forks, (unsigned long long)n->execs,
+		(unsigned long long)n->exits, (unsigned long long)n->signals,
+		(unsigned long long)n->signals_assumed, (unsigned long long)n->sections);
+}
+
+static void row(struct table *t, const struct sim_result *r, const struct sim_costs *c, size_t i)
+{
+	const struct sim_row *p = &r->rows[i];
+	const struct sim_range x = sim_row_cycles(r, c, i);
+	const double slots = r->total.slots ? (double)r->total.slots : 1;
+	const double cpu = r->total.span_ns ? (double)r->total.span_ns * c->ghz / 100 : 0;
+
+	table_cell(t, p->hypothesis[0] ? "%s, %s" : "%s", p->name, p->hypothesis);
+	cell_number(t, p->n.n.saves);
+	cell_number(t, p->n.n.loads);
+	cell_number(t, p->n.n.loads_skipped_owner);
+	cell_number(t, p->n.n.saves_elided + p->n.n.loads_elided_init);
+	cell_number(t, p->n.n.traps);
+	cell_number(t, p->n.ts_writes);
+	cell_number(t, p->n.interrupts);
+	cell_range(t, "%.0f", (struct sim_range){ x.low / slots, x.high / slots });
+	if (cpu > 0)
+		cell_range(t, "%.2g", (struct sim_range){ x.low / cpu, x.high / cpu });
+	else
+		table_cell(t, "-");
+}
+
+static void policies(FILE *out, const struct sim_result *r, const struct sim_costs *c)
+{
+	static const char *const heads[] = { "saves", "loads", "kept", "elided", "traps", "CR0.TS",
+					     "IPIs", "cycles/slot", "% of a CPU" };
+	struct table *t = table_new();
+	bool hypothetical = false;
+
+	table_column(t, "policy", TABLE_LEFT);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		table_column(t, heads[i], TABLE_RIGHT);
+	for (size_t i = 0; i < r->row_count; i++) {
+		if (r->rows[i].hypothesis[0] && !hypothetical) {
+			table_group(t, "What if");
+			hypothetical = true;
+		}
+		row(t, r, c, i);
+	}
+	table_print(t, out);
+	table_free(t);
+}
+
+static int by_slots(const void *a, const void *b)
+{
+	const struct sim_task_row *x = a, *y = b;
+
+	return x->slots < y->slots ? 1 : x->slots > y->slots ? -1 : 0;
+}
+
+static void tasks(FILE *out, const struct sim_result *r)
+{
+	struct table *t = table_new();
+	size_t shown = r->task_count < SIM_TASKS_SHOW ? r->task_count : SIM_TASKS_SHOW;
+
+	qsort(r->tasks, r->task_count, sizeof(*r->tasks), by_slots);
+	table_column(t, "program", TABLE_LEFT);
+	table_column(t, "tasks", TABLE_RIGHT);
+	table_column(t, "slots", TABLE_RIGHT);
+	table_column(t, "used", TABLE_RIGHT);
+	for (size_t k = 0; k < r->row_count; k++)
+		if (!r->rows[k].hypothesis[0])
+			table_column(t, r->rows[k].name, TABLE_RIGHT);
+	for (size_t i = 0; i < shown; i++) {
+		table_cell(t, "%s", r->tasks[i].name);
+		cell_number(t, r->tasks[i].tasks);
+		cell_number(t, r->tasks[i].slots);
+		cell_number(t, r->tasks[i].used);
+		for (size_t k = 0; k < r->row_count; k++)
+			if (!r->rows[k].hypothesis[0])
+				cell_number(t, r->tasks[i].n[k].loads);
+	}
+	fprintf(out, "\nloads by program\n");
+	table_print(t, out);
+	table_free(t);
+}
+
+void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c)
+{
+	char buf[WIDTH];
+	const char *p;
+
+	head(out, r);
+	policies(out, r, c);
+	if (r->task_count)
+		tasks(out, r);
+	fprintf(out, "\nprices: %s\n        save %.0f-%.0f, load %.0f-%.0f cycles for this mix; assumed: "
+		"trap %.0f-%.0f, CR0.TS %.0f-%.0f, IPI %.0f-%.0f, %s\n", c->source,
+		sim_costs_save(c, &r->total).low, sim_costs_save(c, &r->total).high,
+		sim_costs_load(c, &r->total).low, sim_costs_load(c, &r->total).high, c->trap.low,
+		c->trap.high, c->ts.low, c->ts.high, c->interrupt.low, c->interrupt.high,
+		c->guest ? "in a guest" : "on bare metal");
+	for (unsigned i = 0; (p = sim_verdict(r, c, i, buf, sizeof(buf))); i++) {
+		fputc('\n', out);
+		ui_paragraph(out, 2, p);
+	}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recorded workload as records of 16 bytes: what a trace is reduced to, what `xstate record` writes,
+ * and all that the simulator looks at. Little endian, as the CPUs this is about.
+ *
+ *   header         64 bytes, struct rec_header
+ *   records        struct rec; a TASK is followed by its NAME
+ *   REC_END        the last one; a file without it was cut off
+ *
+ * Tasks have small numbers, used again after a task's exit, so that tables are dense and a trace of
+ * any length needs only as much memory as there are tasks at one time.
+ */
+#ifndef SIM_REC_H
+#define SIM_REC_H
+
+#include <stdint.h>
+
+#define REC_MAGIC   "XSTTRACE"
+#define REC_VERSION 1u
+
+#define REC_TASKS_MAX (1u << 20)
+#define REC_CPUS_MAX  4096u
+
+enum rec_kind {
+	REC_SWITCH = 1, /* @cpu goes to @task; flags and arg are about the slot that ends */
+	REC_FORK,       /* the running task @task makes @arg; a TASK came before */
+	REC_EXEC,
+	REC_EXIT,
+	REC_SIGNAL,     /* a handler runs and returns */
+	REC_SECTION,    /* the kernel uses the registers, in task @task or with none running */
+	REC_MIGRATE,    /* @task, not running, will run on CPU @arg */
+	REC_TASK,       /* @task is another one from now on; @arg is its thread id */
+	REC_NAME,       /* 15 bytes of its name: see rec_name() */
+	REC_PAUSE,      /* @arg seconds pass */
+	REC_LOST,       /* @arg events were lost here */
+	REC_END,        /* @arg: how many records came before, modulo 2^32; flags: REC_HAS_*; @task:
+			   restores the trace has in slots that did not end */
+	REC_KINDS,
+};
+
+/* flags of all but END */
+#define REC_KERNEL  (1u << 0) /* SWITCH: @task is idle or a kernel thread; also in TASK */
+#define REC_USER    (1u << 1) /* the task entered user mode, in this slot and before this event */
+#define REC_ASSUMED (1u << 2) /* not in the trace, but what it must have been */
+#define REC_USED    (1u << 3) /* with USER: and used the registers there; filled in by the reader, but
+				 with REC_DIGEST, where the recorder saw the image change */
+#define REC_BLOCKED (1u << 5) /* SWITCH: the task left by itself, it was not preempted */
+#define REC_DIGEST  (1u << 4) /* SWITCH: the recorder compared images, REC_USED is its answer */
+
+/* SWITCH: @arg is the live mask of the ending slot, components 0 to 19, and how many restores the
+ * trace has in it. The latter is for the check alone: no policy ever sees it. */
+#define REC_LIVE(arg) ((arg) & 0xfffffu)
+#define REC_SEEN(arg) ((arg) >> 24)
+#define REC_ARG(live, seen) \
+	(((uint32_t)(live) & 0xfffffu) | ((seen) > 255u ? 255u : (uint32_t)(seen)) << 24)
+
+struct rec {
+	uint32_t wait_ns; /* since the record before */
+	uint32_t task;
+	uint16_t cpu;
+	uint8_t kind;
+	uint8_t flags;
+	uint32_t arg;
+};
+_Static_assert(sizeof(struct rec) == 16, "records are 16 bytes");
+
+/* What the source of a trace could see. */
+#define REC_HAS_FPU      (1u << 0) /* x86_fpu events: which slots were in user mode, what was live */
+#define REC_HAS_RESTORES (1u << 1) /* x86_fpu_regs_activated among them: prediction can be checked */
+#define REC_HAS_SIGNALS  (1u << 2)
+#define REC_HAS_SECTIONS (1u << 3)
+
+struct rec_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t reserved;
+	char source[48];    /* what it was made from, in words */
+};
+_Static_assert(sizeof(struct rec_header) == 64, "the header is 64 bytes");
+
+/* A NAME's characters lie around its kind. */
+static inline void rec_name_put(struct rec *r, const char *name)
+{
+	char *p = (char *)r;
+	unsigned i;
+
+	for (i = 0; i < 16; i++)
+		p[i] = 0;
+	for (i = 0; i < 15 && name[i]; i++)
+		p[i < 10 ? i : i + 1] = name[i];
+	r->kind = REC_NAME;
+}
+
+static inline void rec_name_get(const struct rec *r, char name[16])
+{
+	const char *p = (const char *)r;
+	unsigned i;
+
+	for (i = 0; i < 15; i++)
+		name[i] = p[i < 10 ? i : i + 1];
+	name[15] = '\0';
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One recorded machine under many policies in one pass: records are checked, it is settled which slots
+ * used the registers, then each policy's lane goes through the batch. The totals are sums, or made
+ * of sums, so that those of many traces add up to those of all.
+ */
+#ifndef SIM_REPLAY_H
+#define SIM_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/lane.h"
+
+/* How live a saved image was. */
+enum sim_live { SIM_INIT, SIM_SSE, SIM_AVX, SIM_AVX512, SIM_AMX, SIM_LIVES };
+
+/* Sums over traces: X(name in JSON). */
+#define SIM_TOTALS(X)                                                                              \
+	X(traces) X(records) X(switches) X(slots) X(user_slots) X(used_slots) X(digest_slots)      \
+	X(blocked_slots)                                                                           \
+	X(live_init_slots) X(live_sse_slots) X(live_avx_slots) X(live_avx512_slots)                \
+	X(live_amx_slots) X(forks) X(execs) X(exits) X(signals) X(signals_assumed) X(sections)     \
+	X(migrations) X(lost_events) X(gaps) X(observed_restores) X(span_ns) X(cpu_ns)             \
+	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
+
+struct sim_totals {
+#define X(name) uint64_t name;
+	SIM_TOTALS(X)
+#undef X
+};
+
+void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more);
+
+/* Which slots used the registers: what a trace cannot show. */
+enum sim_use_kind {
+	SIM_USE_LIVE, /* all whose registers were live at their end: the most it can have been */
+	SIM_USE_ALL,
+	SIM_USE_NONE,
+	SIM_USE_SHARE, /* each with probability p */
+	SIM_USE_NAMES, /* the same, p by the program's name */
+};
+
+struct sim_use_name {
+	char name[16];
+	double p;
+};
+
+struct sim_use {
+	enum sim_use_kind kind;
+	double p; /* for SHARE, and for names that are not listed */
+	uint64_t seed;
+	struct sim_use_name *names;
+	size_t name_count;
+};
+
+struct replay;
+
+/* A task that exited, or is there at the end. */
+struct replay_task {
+	int32_t pid;
+	char name[16];
+	uint64_t slots, used;
+};
+
+/**
+ * replay_new() - a trace begins. @lanes stay the caller's.
+ */
+struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count);
+void replay_free(struct replay *r);
+
+/**
+ * replay_batch() - the next records; @recs is changed (REC_USED).
+ *
+ * Return: 0; -1 when a record contradicts those before, see replay_why().
+ */
+int replay_batch(struct replay *r, struct rec *recs, size_t count);
+
+const char *replay_why(const struct replay *r);
+
+/**
+ * replay_end() - totals of this trace.
+ *
+ * Return: 0; -1 when no REC_END came: the trace was cut off.
+ */
+int replay_end(struct replay *r, struct sim_totals *out);
+
+unsigned replay_cpus(const struct replay *r);
+
+/**
+ * replay_task() - who task @number is; NULL beyond the last.
+ */
+const struct replay_task *replay_task(const struct replay *r, uint32_t number);
+
+/**
+ * replay_on_exit() - @fn is called when a task's number becomes free, before it is.
+ */
+void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), void *arg);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sums over traces, and what follows from them. */
+#include "sim/result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/even.h"
+
+#define MILLION 1e6
+
+bool sim_row_add(struct sim_result *r, const char *name, const struct xst_policy *policy,
+		 const char *hypothesis)
+{
+	struct sim_row *row;
+
+	if (r->row_count == SIM_ROWS_MAX)
+		return false;
+	row = &r->rows[r->row_count++];
+	memset(row, 0, sizeof(*row));
+	snprintf(row->name, sizeof(row->name), "%s", name);
+	snprintf(row->hypothesis, sizeof(row->hypothesis), "%s", hypothesis);
+	row->policy = *policy;
+	row->policy.name = row->name;
+	return true;
+}
+
+static bool same_rows(const struct sim_result *a, const struct sim_result *b)
+{
+	if (a->row_count != b->row_count)
+		return false;
+	for (size_t i = 0; i < a->row_count; i++)
+		if (strcmp(a->rows[i].name, b->rows[i].name) ||
+		    strcmp(a->rows[i].hypothesis, b->rows[i].hypothesis))
+			return false;
+	return true;
+}
+
+static bool add_task(struct sim_result *sum, const struct sim_task_row *t)
+{
+	struct sim_task_row *more;
+	size_t i;
+
+	for (i = 0; i < sum->task_count; i++)
+		if (!strcmp(sum->tasks[i].name, t->name))
+			break;
+	if (i == sum->task_count) {
+		if (i == sum->task_room) {
+			sum->task_room = i ? 2 * i : 64;
+			more = realloc(sum->tasks, sum->task_room * sizeof(*more));
+			if (!more)
+				return false;
+			sum->tasks = more;
+		}
+		sum->task_count++;
+		memset(&sum->tasks[i], 0, sizeof(sum->tasks[i]));
+		memcpy(sum->tasks[i].name, t->name, sizeof(t->name));
+	}
+	sum->tasks[i].tasks += t->tasks;
+	sum->tasks[i].slots += t->slots;
+	sum->tasks[i].used += t->used;
+	for (size_t k = 0; k < sum->row_count; k++) {
+		sum->tasks[i].n[k].saves += t->n[k].saves;
+		sum->tasks[i].n[k].loads += t->n[k].loads;
+		sum->tasks[i].n[k].traps += t->n[k].traps;
+	}
+	return true;
+}
+
+bool sim_result_add(struct sim_result *sum, const struct sim_result *more, char *err, size_t errlen)
+{
+	if (!sum->row_count) {
+		memcpy(sum->rows, more->rows, sizeof(sum->rows));
+		sum->row_count = more->row_count;
+		for (size_t i = 0; i < sum->row_count; i++) {
+			memset(&sum->rows[i].n, 0, sizeof(sum->rows[i].n));
+			sum->rows[i].policy.name = sum->rows[i].name;
+		}
+		memcpy(sum->use, more->use, sizeof(sum->use));
+		memcpy(sum->signals, more->signals, sizeof(sum->signals));
+		sum->seed = more->seed;
+	}
+	if (!same_rows(sum, more)) {
+		snprintf(err, errlen, "results of different policies cannot be added");
+		return false;
+	}
+	if (strcmp(sum->use, more->use) || strcmp(sum->signals, more->signals)) {
+		snprintf(err, errlen, "results under different assumptions cannot be added: use %s "
+			 "and %s, signals %s and %s", sum->use, more->use, sum->signals,
+			 more->signals);
+		return false;
+	}
+	sim_totals_add(&sum->total, &more->total);
+	for (size_t i = 0; i < sum->row_count; i++)
+		lane_counts_add(&sum->rows[i].n, &more->rows[i].n);
+	for (size_t i = 0; i < more->task_count; i++)
+		if (!add_task(sum, &more->tasks[i])) {
+			snprintf(err, errlen, "out of memory");
+			return false;
+		}
+	/* CPU 0 of one machine is not CPU 0 of another. */
+	if (sum->total.traces == more->total.traces && !sum->cpus && more->cpu_count) {
+		sum->cpus = calloc(more->cpu_count, sizeof(*sum->cpus));
+		if (sum->cpus)
+			memcpy(sum->cpus, more->cpus, more->cpu_count * sizeof(*sum->cpus));
+		sum->cpu_count = sum->cpus ? more->cpu_count : 0;
+	} else {
+		free(sum->cpus);
+		sum->cpus = NULL;
+		sum->cpu_count = 0;
+	}
+	return true;
+}
+
+void sim_result_free(struct sim_result *r)
+{
+	free(r->cpus);
+	free(r->tasks);
+	r->cpus = NULL;
+	r->tasks = NULL;
+	r->cpu_count = r->task_count = r->task_room = 0;
+}
+
+const struct sim_row *sim_row_find(const struct sim_result *r, const char *name)
+{
+	for (size_t i = 0; i < r->row_count; i++)
+		if (!r->rows[i].hypothesis[0] && !strcmp(r->rows[i].name, name))
+			return &r->rows[i];
+	return NULL;
+}
+
+/* Prices under a row's hypothesis. */
+static struct sim_costs costs_for(const struct sim_costs *c, const struct sim_row *row)
+{
+	struct sim_costs own = *c;
+
+	if (row->trap_given)
+		own.trap = row->trap;
+	if (row->bound)
+		own.interrupt = (struct sim_range){ 0, 0 };
+	/* INIT images stay as small as they are. */
+	for (int i = SIM_SSE; i < SIM_LIVES; i++) {
+		own.save[i].low += row->more_bytes.low;
+		own.save[i].high += row->more_bytes.high;
+		own.load[i].low += row->more_bytes.low;
+		own.load[i].high += row->more_bytes.high;
+	}
+	return own;
+}
+
+struct sim_range sim_row_cycles(const struct sim_result *r, const struct sim_costs *c, size_t i)
+{
+	const struct sim_row *row = &r->rows[i];
+	const struct sim_costs own = costs_for(c, row);
+
+	return sim_costs_of(&own, &r->total, &row->n,
+			    row->extra.clear_on_block ? (double)r->total.blocked_slots : 0);
+}
+
+bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, struct sim_even *out)
+{
+	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
+	const struct sim_range save = sim_costs_save(c, &r->total), load = sim_costs_load(c, &r->total);
+	const struct sim_totals *n = &r->total;
+	struct sim_range a, b;
+
+	memset(out, 0, sizeof(*out));
+	out->used = n->slots ? MILLION * (double)n->used_slots / (double)n->slots : 0;
+	out->used_least = -1;
+	if (n->digest_slots && n->digest_slots == n->user_slots)
+		out->used_least = out->used;
+	/* A trap costs the write that clears TS, too, and the next switch sets it again. */
+	out->formula.low = even_formula(save.low + load.low, c->trap.high + 2 * c->ts.high, 0);
+	out->formula.high = even_formula(save.high + load.high, c->trap.low + 2 * c->ts.low, 0);
+	if (!eager || !lazy || !lazy->n.n.traps || !n->used_slots)
+		return false;
+	/*
+	 * Every save, load and trap of lazy comes from a slot that used the registers, so its cost
+	 * grows in proportion to them, while eager's stays.
+	 */
+	a = sim_costs_of(c, n, &eager->n, 0);
+	b = sim_costs_of(c, n, &lazy->n, 0);
+	if (!(b.low > 0))
+		return false;
+	/* The prices of save and load are the same on both sides: take one end of them at a time. */
+	for (int end = 0; end < 2; end++) {
+		struct sim_costs one = *c;
+		double even[2];
+
+		for (int i = 0; i < SIM_LIVES; i++) {
+			one.save[i].low = one.save[i].high = end ? c->save[i].high : c->save[i].low;
+			one.load[i].low = one.load[i].high = end ? c->load[i].high : c->load[i].low;
+		}
+		a = sim_costs_of(&one, n, &eager->n, 0);
+		b = sim_costs_of(&one, n, &lazy->n, 0);
+		even[0] = out->used * a.low / b.high;
+		even[1] = out->used * a.high / b.low;
+		out->counted.low = end ? fmin(out->counted.low, even[0]) : even[0];
+		out->counted.high = end ? fmax(out->counted.high, even[1]) : even[1];
+	}
+	out->known = true;
+	return true;
+}
+
+/* Is one row the cheapest wherever the prices lie? */
+static bool cheapest(const struct sim_result *r, const struct sim_costs *c, size_t *best)
+{
+	size_t found = 0;
+	double least = INFINITY;
+
+	for (size_t i = 0; i < r->row_count; i++) {
+		const struct sim_range x = sim_row_cycles(r, c, i);
+
+		if (!r->rows[i].hypothesis[0] && x.low + x.high < least) {
+			least = x.low + x.high;
+			found = i;
+		}
+	}
+	*best = found;
+	for (size_t i = 0; i < r->row_count; i++)
+		if (i != found && !r->rows[i].hypothesis[0] &&
+		    sim_costs_between(c, &r->total, &r->rows[found].n, &r->rows[i].n).high > 0)
+			return false;
+	return true;
+}
+
+enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
+{
+	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
+	struct sim_range d;
+
+	if (r->total.lost_events)
+		return SIM_INCOMPLETE;
+	if (!eager || !lazy)
+		return SIM_DEPENDS;
+	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
+	return d.low > 0 || d.high < 0 ? SIM_HOLDS : SIM_DEPENDS;
+}
+
+static double share(const struct sim_result *r, const struct sim_costs *c, double cycles)
+{
+	return r->total.span_ns ? 100 * cycles / ((double)r->total.span_ns * c->ghz) : 0;
+}
+
+static const char *say_use(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			   size_t size)
+{
+	struct sim_even e;
+
+	(void)sim_result_even(r, c, &e);
+	if (e.used_least >= 0)
+		snprintf(buf, size, "Used: %.0f of a million slots, whose image changed.", e.used);
+	else if (!strcmp(r->use, "live"))
+		snprintf(buf, size, "Used: at most %.0f of a million slots. So many had live registers "
+			 "at their end, which stay live once a program has touched them.", e.used);
+	else
+		snprintf(buf, size, "Used: %.0f of a million slots, as assumed by --use %s.", e.used,
+			 r->use);
+	return buf;
+}
+
+static const char *say_even(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			    size_t size)
+{
+	struct sim_even e;
+
+	if (!sim_result_even(r, c, &e)) {
+		snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %.0f "
+			 "to %.0f used slots of a million; nothing was counted to compare with.",
+			 e.formula.low, e.formula.high);
+		return buf;
+	}
+	snprintf(buf, size, "Break-even: eager is cheaper than lazy above %.0f to %.0f used slots of a "
+		 "million by the counts of this trace, %.0f to %.0f by the formula; the range is that "
+		 "of the prices, trap %.0f to %.0f cycles, CR0.TS %.0f to %.0f.",
+		 e.counted.low, e.counted.high, e.formula.low, e.formula.high, c->trap.low,
+		 c->trap.high, c->ts.low, c->ts.high);
+	return buf;
+}
+
+static const char *say_verdict(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			       size_t size)
+{
+	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
+	struct sim_range d;
+	double a, b;
+
+	if (!eager || !lazy)
+		return NULL;
+	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
+	a = share(r, c, d.low);
+	b = share(r, c, d.high);
+	if (d.high < 0)
+		snprintf(buf, size, "Verdict: eager beats lazy here, over the whole range of prices, by "
+			 "%.2g to %.2g %% of one CPU.", -b, -a);
+	else if (d.low > 0)
+		snprintf(buf, size, "Verdict: lazy beats eager here, over the whole range of prices, by "
+			 "%.2g to %.2g %% of one CPU.", a, b);
+	else
+		snprintf(buf, size, "Verdict: eager or lazy depends on the price of a trap and of CR0.TS: "
+			 "from %.2g %% of one CPU in eager's favour to %.2g %% in lazy's.", -a, b);
+	return buf;
+}
+
+static const char *say_best(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			    size_t size)
+{
+	size_t best;
+	const bool always = cheapest(r, c, &best);
+	const struct sim_range x = sim_row_cycles(r, c, best);
+
+	snprintf(buf, size, "Least work: %s, %s, %.2g to %.2g %% of one CPU.", r->rows[best].name,
+		 always ? "whatever the prices" : "at the middle of the prices but not everywhere",
+		 share(r, c, x.low), share(r, c, x.high));
+	return buf;
+}
+
+static const char *say_check(const struct sim_result *r, char *buf, size_t size)
+{
+	const struct sim_row *d = sim_row_find(r, "deferred");
+	const double seen = (double)r->total.observed_restores;
+
+	if (!d || !r->total.observed_restores)
+		return NULL;
+	snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.",
+		 (unsigned long long)d->n.n.loads, (unsigned long long)r->total.observed_restores,
+		 100 * ((double)d->n.n.loads - seen) / seen);
+	return buf;
+}
+
+static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
+{
+	if (r->total.lost_events)
+		snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of "
+			 "what happened.", (unsigned long long)r->total.lost_events);
+	else if (r->total.gaps)
+		snprintf(buf, size, "Gaps: at %llu places the trace contradicts itself, as if events had "
+			 "been taken out.", (unsigned long long)r->total.gaps);
+	return r->total.lost_events || r->total.gaps ? buf : NULL;
+}
+
+const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
+			char *buf, size_t size)
+{
+	for (unsigned i = 0, said = 0; i < 6; i++) {
+		const char *p = i == 0 ? say_use(r, c, buf, size)
+			      : i == 1 ? say_even(r, c, buf, size)
+			      : i == 2 ? say_verdict(r, c, buf, size)
+			      : i == 3 ? say_best(r, c, buf, size)
+			      : i == 4 ? say_check(r, buf, size)
+				       : say_lost(r, buf, size);
+
+		if (p && said++ == paragraph)
+			return p;
+	}
+	return NULL;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One trace from its bytes to its result. */
+#include "sim/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/trace_compact.h"
+#include "ui/progress.h"
+
+struct run {
+	const struct sim_plan *plan;
+	const struct trace_input *in; /* or NULL */
+	struct sim_result own;
+	struct lane *lanes[SIM_ROWS_MAX];
+	struct replay *replay;
+	struct slots *slots;
+	struct trace_writer writer;
+	bool writing;
+	struct progress bar;
+	const char *why;
+};
+
+static int put(void *arg, struct rec *recs, size_t count)
+{
+	struct run *run = arg;
+
+	/* Written before the reader's flags are in them. */
+	if (run->writing && trace_write(&run->writer, recs, count)) {
+		run->why = "the records cannot be written";
+		return -1;
+	}
+	if (run->in)
+		progress_update(&run->bar, run->in->raw);
+	return replay_batch(run->replay, recs, count);
+}
+
+/* The counts of a task that ends go to its program. */
+static void task_over(void *arg, uint32_t number)
+{
+	struct run *run = arg;
+	const struct replay_task *t = replay_task(run->replay, number);
+	struct sim_result one = { .row_count = run->own.row_count };
+	struct sim_task_row row = { .tasks = 1, .slots = t->slots, .used = t->used };
+	char err[64];
+
+	memcpy(row.name, t->name, sizeof(row.name));
+	for (size_t i = 0; i < one.row_count; i++)
+		row.n[i] = lane_take_task(run->lanes[i], number);
+	if (!t->slots)
+		return;
+	memcpy(one.rows, run->own.rows, sizeof(one.rows));
+	memcpy(one.use, run->own.use, sizeof(one.use));
+	memcpy(one.signals, run->own.signals, sizeof(one.signals));
+	one.tasks = &row;
+	one.task_count = 1;
+	for (size_t i = 0; i < one.row_count; i++)
+		memset(&one.rows[i].n, 0, sizeof(one.rows[i].n));
+	if (!sim_result_add(&run->own, &one, err, sizeof(err)))
+		run->why = "out of memory";
+}
+
+static int begin(struct run *run, const struct sim_plan *plan, const char *source, char *err,
+		 size_t errlen)
+{
+	const struct slots_sink sink = { put, run };
+	size_t i;
+
+	memset(run, 0, sizeof(*run));
+	run->plan = plan;
+	memcpy(run->own.rows, plan->rows.rows, sizeof(run->own.rows));
+	memcpy(run->own.use, plan->rows.use, sizeof(run->own.use));
+	memcpy(run->own.signals, plan->rows.signals, sizeof(run->own.signals));
+	run->own.row_count = plan->rows.row_count;
+	run->own.seed = plan->rows.seed;
+	for (i = 0; i < run->own.row_count; i++) {
+		run->own.rows[i].policy.name = run->own.rows[i].name;
+		run->lanes[i] = lane_new(&run->own.rows[i].policy, &run->own.rows[i].extra,
+					 plan->programs);
+		if (!run->lanes[i])
+			break;
+	}
+	run->replay = replay_new(&plan->use, run->lanes, run->own.row_count);
+	run->slots = slots_new(&sink, plan->signals);
+	if (i < run->own.row_count || !run->replay || !run->slots) {
+		snprintf(err, errlen, "out of memory");
+		return -1;
+	}
+	if (plan->programs)
+		replay_on_exit(run->replay, task_over, run);
+	if (plan->save) {
+		if (trace_write_begin(&run->writer, plan->save, source, err, errlen))
+			return -1;
+		run->writing = true;
+	}
+	return 0;
+}
+
+/* What the lanes counted, CPU by CPU. */
+static void take_counts(struct run *run)
+{
+	struct sim_result *own = &run->own;
+	const unsigned cpus = replay_cpus(run->replay);
+
+	own->cpus = calloc(cpus ? cpus : 1, sizeof(*own->cpus));
+	for (unsigned cpu = 0; cpu < cpus; cpu++) {
+		for (size_t i = 0; i < own->row_count; i++) {
+			struct lane_counts n;
+
+			lane_counts(run->lanes[i], cpu, &n);
+			lane_counts_add(&own->rows[i].n, &n);
+			if (own->cpus)
+				own->cpus[cpu].n[i] = n;
+		}
+		if (own->cpus)
+			own->cpus[cpu].cpu = cpu;
+	}
+	own->cpu_count = own->cpus ? cpus : 0;
+}
+
+static int end(struct run *run, const char *name, int result, struct sim_result *sum, char *err,
+	       size_t errlen)
+{
+	struct sim_totals totals = { 0 };
+	int late;
+
+	if (!result) {
+		result = replay_end(run->replay, &totals);
+		totals.gaps += slots_gaps(run->slots);
+		/* Whatever was found behind it by the tasks' accounts is in own already. */
+		sim_totals_add(&run->own.total, &totals);
+		if (result)
+			snprintf(err, errlen, "%s: cut off", name);
+	}
+	late = run->writing ? trace_write_end(&run->writer, !result, err, errlen) : 0;
+	if (!result && late)
+		result = -1;
+	if (!result) {
+		take_counts(run);
+		if (!sim_result_add(sum, &run->own, err, errlen))
+			result = -1;
+	}
+	for (size_t i = 0; i < run->own.row_count; i++)
+		lane_free(run->lanes[i]);
+	replay_free(run->replay);
+	slots_free(run->slots);
+	sim_result_free(&run->own);
+	return result;
+}
+
+/* Whose word it is that nothing more is wanted. */
+static void explain(const struct run *run, const char *name, char *err, size_t errlen)
+{
+	const char *why = run->why ? run->why
+			: replay_why(run->replay) ? replay_why(run->replay) : slots_why(run->slots);
+
+	if (why && !err[0])
+		snprintf(err, errlen, "%s: %s", name, why);
+}
+
+static int read_events(struct run *run, struct trace_input *in, enum trace_format format,
+		       const char *path, char *err, size_t errlen)
+{
+	const struct trace_sink sink = { slots_event, run->slots };
+	struct trace_tally tally;
+	int result;
+
+	if (format != TRACE_TEXT && !in->size) {
+		snprintf(err, errlen, "%s: a %s must be a file of its own, unpacked", in->name,
+			 format == TRACE_DAT ? "trace.dat" : "perf.data");
+		return -1;
+	}
+	if (format == TRACE_TEXT)
+		result = trace_read_text(in, &sink, &tally, err, errlen);
+	else if (format == TRACE_PERF_DATA)
+		result = trace_read_perf_data(path, &sink, &tally, err, errlen);
+	else
+#ifdef HAVE_TRACECMD
+		result = trace_read_dat(path, &sink, &tally, err, errlen);
+#else
+	{
+		snprintf(err, errlen, "%s: this build cannot read trace.dat, it was made without "
+			 "libtracecmd; print it with trace-cmd report", in->name);
+		result = TRACE_CANNOT;
+	}
+#endif
+	return result ? result : slots_end(run->slots);
+}
+
+int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *sum, char *err,
+	    size_t errlen)
+{
+	struct trace_input in;
+	enum trace_format format;
+	struct run *run;
+	int result;
+
+	err[0] = '\0';
+	if (trace_input_open(&in, path)) {
+		snprintf(err, errlen, "%s: %s", in.name, in.why);
+		trace_input_close(&in);
+		return -1;
+	}
+	run = calloc(1, sizeof(*run));
+	if (!run) {
+		snprintf(err, errlen, "out of memory");
+		trace_input_close(&in);
+		return -1;
+	}
+	result = begin(run, plan, in.name, err, errlen);
+	if (result)
+		goto out;
+	run->in = &in;
+	progress_begin(&run->bar, "reading", in.size);
+	format = trace_input_format(&in);
+	result = format == TRACE_COMPACT ? trace_read_compact(&in, put, run, err, errlen)
+					 : read_events(run, &in, format, path, err, errlen);
+	progress_end(&run->bar);
+	if (result)
+		explain(run, in.name, err, errlen);
+out:
+	if (!run->replay || !run->slots)
+		result = -1;
+	else
+		result = end(run, in.name, result, sum, err, errlen);
+	trace_input_close(&in);
+	free(run);
+	return result;
+}
+
+int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct sim_result *sum,
+		  char *err, size_t errlen)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int result;
+
+	err[0] = '\0';
+	if (!run) {
+		snprintf(err, errlen, "out of memory");
+		return -1;
+	}
+	result = begin(run, plan, "synthetic", err, errlen);
+	if (!result) {
+		const struct slots_sink sink = { put, run };
+
+		result = synth_run(synth, &sink);
+		if (result)
+			explain(run, "synthetic", err, errlen);
+	}
+	if (run->replay && run->slots)
+		result = end(run, "synthetic", result, sum, err, errlen);
+	free(run);
+	return result;
+}
+
+int sim_convert(const char *path, const char *out, enum slots_signals signals,
+		struct sim_totals *totals, char *err, size_t errlen)
+{
+	const struct sim_plan plan = { .signals = signals, .save = out };
+	struct sim_result sum = { 0 };
+	int result = sim_run(&plan, path, &sum, err, errlen);
+
+	*totals = sum.total;
+	sim_result_free(&sum);
+	return result;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One trace, read in whatever format it is, replayed under all policies at once. */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "sim/result.h"
+#include "sim/slots.h"
+#include "sim/synth.h"
+
+struct sim_plan {
+	struct sim_result rows;  /* which policies; counts are zero */
+	struct sim_use use;
+	enum slots_signals signals;
+	bool programs;           /* count by program too: slower */
+	const char *save;        /* write the records there, or NULL */
+};
+
+/**
+ * sim_run() - replay @path ("-": standard input) and add the result to @sum.
+ * @err: out, one sentence.
+ *
+ * Return: 0; -1; TRACE_CANNOT when this machine lacks what reads the format.
+ */
+int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *sum, char *err,
+	    size_t errlen);
+
+/**
+ * sim_run_synth() - the same with a made-up workload.
+ */
+int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct sim_result *sum,
+		  char *err, size_t errlen);
+
+/**
+ * sim_convert() - no policy at all: a trace as records.
+ */
+int sim_convert(const char *path, const char *out, enum slots_signals signals,
+		struct sim_totals *totals, char *err, size_t errlen);
+
+#endif

@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * From events to records.
+ *
+ * A slot is known when it is over: x86_fpu_regs_deactivated comes after the sched_switch that ends
+ * it, still in the name of the task that left. So a switch is kept until the CPU's next event.
+ * That event, with "load: 1", says that the registers were live, hence that the task was in user
+ * mode; its mask is what the save found live. Ref: Linux, arch/x86/kernel/fpu, switch_fpu_prepare().
+ */
+#include "sim/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <xst/comp.h>
+
+#include "sim/programs.h"
+
+#define IDLE        0u /* the task of number 0 is every CPU's idle task */
+#define NO_TASK     0xffffffffu
+#define PID_PAGE    4096
+#define PIDS        (TRACE_PID_MAX / PID_PAGE)
+#define NS          1000000000u
+
+struct task {
+	int32_t pid;
+	int32_t parent;
+	uint32_t next_free;
+	uint16_t cpu;       /* where it runs, plus 1 */
+	bool alive, kernel;
+	bool dying;         /* sched_process_exit was seen */
+	bool last_thread;   /* of its process, which ends with it */
+	bool gone;          /* its EXIT is written */
+	bool child_exited;  /* SIGCHLD is pending, if it is handled */
+	bool handles;
+	/* Must it have been in user mode before the exec that comes next? Not when it was last seen
+	 * live inside the exec: waiting for the disk, or being moved by sched_exec(). */
+	bool user_before_exec;
+	bool fresh;         /* forked, and its first slot is not over */
+	bool exec_written;  /* before its event */
+	char name[TRACE_COMM];
+};
+
+struct cpu {
+	uint32_t task;
+	bool known;
+	bool user;          /* in this slot: shown by an event */
+	unsigned seen;      /* restores in this slot */
+	uint32_t live;
+	/* a sched_switch whose slot's last event may still come */
+	bool ending, live_at_end;
+	char state;
+	int32_t next;
+	unsigned seen_next; /* restores of the slot that began */
+	char comm[TRACE_COMM];
+};
+
+struct slots {
+	struct slots_sink sink;
+	enum slots_signals signals;
+	struct task *tasks;
+	uint32_t task_count, task_room, free_list;
+	uint32_t *pids[PIDS]; /* thread id to task plus 1 */
+	struct cpu cpus[TRACE_CPUS_MAX];
+	uint64_t now_ns, written_ns;
+	bool begun;
+	uint32_t has;
+	uint32_t written;
+	uint64_t gaps;
+	const char *why;
+	size_t fill;
+	struct rec batch[SLOTS_BATCH];
+};
+
+static int give(struct slots *s)
+{
+	size_t n = s->fill;
+
+	s->fill = 0;
+	return n ? s->sink.put(s->sink.arg, s->batch, n) : 0;
+}
+
+static int add(struct slots *s, struct rec r)
+{
+	s->batch[s->fill++] = r;
+	s->written++;
+	return s->fill == SLOTS_BATCH ? give(s) : 0;
+}
+
+/* A record of what happens now. CPUs' clocks differ a little: time never goes back here. */
+static int put(struct slots *s, enum rec_kind kind, unsigned cpu, uint32_t task, unsigned flags,
+	       uint32_t arg)
+{
+	uint64_t wait = s->now_ns > s->written_ns ? s->now_ns - s->written_ns : 0;
+
+	if (wait > UINT32_MAX) {
+		if (add(s, (struct rec){ .kind = REC_PAUSE, .arg = (uint32_t)(wait / NS) }))
+			return -1;
+		wait %= NS;
+	}
+	if (s->now_ns > s->written_ns)
+		s->written_ns = s->now_ns;
+	return add(s, (struct rec){ (uint32_t)wait, task, (uint16_t)cpu, (uint8_t)kind,
+				    (uint8_t)flags, arg });
+}
+
+static uint32_t *pid_slot(struct slots *s, int32_t pid)
+{
+	uint32_t **page;
+
+	if (pid < 0 || pid >= TRACE_PID_MAX) {
+		s->why = "a thread id is out of range";
+		return NULL;
+	}
+	page = &s->pids[pid / PID_PAGE];
+	if (!*page)
+		*page = calloc(PID_PAGE, sizeof(**page));
+	if (!*page)
+		s->why = "out of memory";
+	return *page ? &(*page)[pid % PID_PAGE] : NULL;
+}
+
+static uint32_t find_task(struct slots *s, int32_t pid)
+{
+	const uint32_t *p;
+
+	if (pid == 0)
+		return IDLE;
+	p = pid_slot(s, pid);
+	return p && *p ? *p - 1 : NO_TASK;
+}
+
+static uint32_t take_number(struct slots *s)
+{
+	struct task *more;
+
+	if (s->free_list != NO_TASK) {
+		const uint32_t n = s->free_list;
+
+		s->free_list = s->tasks[n].next_free;
+		return n;
+	}
+	if (s->task_count == s->task_room) {
+		if (s->task_room == REC_TASKS_MAX) {
+			s->why = "more tasks at one time than can be";
+			return NO_TASK;
+		}
+		more = realloc(s->tasks, 2 * s->task_room * sizeof(*more));
+		if (!more) {
+			s->why = "out of memory";
+			return NO_TASK;
+		}
+		s->tasks = more;
+		s->task_room *= 2;
+	}
+	return s->task_count++;
+}
+
+static uint32_t new_task(struct slots *s, int32_t pid, const char *name, bool kernel)
+{
+	uint32_t *p = pid_slot(s, pid), n;
+	struct task *t;
+	struct rec r;
+
+	if (!p)
+		return NO_TASK;
+	n = take_number(s);
+	if (n == NO_TASK)
+		return NO_TASK;
+	*p = n + 1;
+	t = &s->tasks[n];
+	*t = (struct task){ .pid = pid, .parent = -1, .alive = true, .kernel = kernel,
+			    .handles = program_handles_sigchld(name), .user_before_exec = true };
+	memcpy(t->name, name, TRACE_COMM);
+	if (put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid))
+		return NO_TASK;
+	rec_name_put(&r, t->name);
+	return add(s, r) ? NO_TASK : n;
+}
+
+/* The task of @pid; one that was running when the trace began is met here first. */
+static uint32_t get_task(struct slots *s, int32_t pid, const char *name)
+{
+	const uint32_t n = find_task(s, pid);
+
+	return n != NO_TASK || s->why ? n : new_task(s, pid, name, program_is_kernel(name));
+}
+
+static void rename_task(struct task *t, const char *name)
+{
+	if (!*name || !strncmp(t->name, name, TRACE_COMM))
+		return;
+	memcpy(t->name, name, TRACE_COMM);
+	t->handles = program_handles_sigchld(name);
+}
+
+/* The number may be given to another task. */
+static void free_task(struct slots *s, uint32_t n)
+{
+	struct task *t = &s->tasks[n];
+	uint32_t *p = pid_slot(s, t->pid);
+
+	if (p && *p == n + 1)
+		*p = 0;
+	t->alive = false;
+	t->next_free = s->free_list;
+	s->free_list = n;
+}
+
+static int put_exit(struct slots *s, unsigned cpu, uint32_t n, unsigned flags)
+{
+	if (s->tasks[n].gone || n == IDLE)
+		return 0;
+	s->tasks[n].gone = true;
+	return put(s, REC_EXIT, cpu, n, flags, 0);
+}
+
+/* CPU @id goes on with @n, and nothing is said about what it did before. */
+static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags, uint32_t arg)
+{
+	struct cpu *c = &s->cpus[id];
+	struct task *t = &s->tasks[n], *old = c->known ? &s->tasks[c->task] : NULL;
+
+	if (n != IDLE && t->cpu && t->cpu != id + 1) {
+		/* It ran elsewhere by our account: we missed how it left. */
+		struct cpu *other = &s->cpus[t->cpu - 1];
+
+		s->gaps++;
+		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, REC_ARG(0, other->seen)))
+			return -1;
+		other->task = IDLE;
+		other->user = false;
+		other->live = 0;
+		other->seen = 0;
+	}
+	if (put(s, REC_SWITCH, id, n, flags | (t->kernel ? REC_KERNEL : 0), arg))
+		return -1;
+	if (old && c->task != IDLE && c->task != n) {
+		old->cpu = 0;
+		if (old->gone)
+			free_task(s, c->task);
+	}
+	c->known = true;
+	c->task = n;
+	c->user = false;
+	c->live = 0;
+	c->seen = 0;
+	if (n != IDLE)
+		t->cpu = (uint16_t)(id + 1);
+	return 0;
+}
+
+/* A task runs by its next event in its own name that we did not see coming. */
+static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
+{
+	const struct cpu *c = &s->cpus[id];
+	const struct task *t = &s->tasks[c->task];
+	unsigned flags = 0;
+	uint32_t n;
+
+	if (c->known && t->pid == pid)
+		return 0;
+	/* How its slot ended was missed: a program most likely was in user mode. */
+	if (c->known && !t->kernel && !t->dying)
+		flags = REC_USER | REC_ASSUMED;
+	n = get_task(s, pid, name);
+	if (n == NO_TASK)
+		return -1;
+	s->gaps += c->known;
+	return set_running(s, id, n, flags, REC_ARG(flags ? XST_MASK_SSE : 0, c->seen));
+}
+
+/* A handler that is pending runs at the first entry to user mode. */
+static int put_pending(struct slots *s, unsigned id, struct task *t)
+{
+	const bool handled = s->signals == SLOTS_SIGNALS_ALL ||
+			     (s->signals == SLOTS_SIGNALS_AUTO && t->handles);
+
+	if (!t->child_exited)
+		return 0;
+	t->child_exited = false;
+	if (!handled || (s->has & REC_HAS_SIGNALS))
+		return 0;
+	return put(s, REC_SIGNAL, id, s->cpus[id].task, REC_ASSUMED, 0);
+}
+
+/* It came from user mode to end; what was pending ran before. */
+static int put_dead(struct slots *s, unsigned id, bool user)
+{
+	const uint32_t n = s->cpus[id].task;
+
+	if (user && put_pending(s, id, &s->tasks[n]))
+		return -1;
+	return put_exit(s, id, n, user ? REC_USER : 0);
+}
+
+/* The parent is told at the very end, when the memory is given back: long after sched_process_exit. */
+static void tell_parent(struct slots *s, const struct task *t)
+{
+	uint32_t parent;
+
+	if (!t->last_thread || t->parent <= 0)
+		return;
+	parent = find_task(s, t->parent);
+	if (parent != NO_TASK)
+		s->tasks[parent].child_exited = true;
+}
+
+/* The switch that was kept: the slot is complete now. */
+static int finish(struct slots *s, unsigned id)
+{
+	struct cpu *c = &s->cpus[id];
+	struct task *t = &s->tasks[c->task];
+	bool user = c->live_at_end, dead;
+	uint32_t live = c->live, n;
+	const unsigned seen = c->seen, seen_next = c->seen_next;
+	unsigned flags;
+
+	c->ending = false;
+	if (!(s->has & REC_HAS_FPU) && !t->kernel && !t->gone) {
+		user = true;
+		live = (uint32_t)XST_MASK_SSE;
+	}
+	if (user && t->kernel && c->task != IDLE) {
+		/* Named like a kernel thread, but it has registers. */
+		t->kernel = false;
+		if (put(s, REC_SWITCH, id, c->task, 0, 0))
+			return -1;
+	}
+	if (user && !t->dying && put_pending(s, id, t))
+		return -1;
+	dead = t->dying && (c->state == 'X' || c->state == 'Z' || !c->state);
+	if (dead) {
+		if (put_dead(s, id, user))
+			return -1;
+		tell_parent(s, t);
+	}
+	/*
+	 * A child has nothing to do in the kernel but to return to user mode. When its registers are not
+	 * live after its first slot, they were dropped by an exec that is under way: the parent of
+	 * vfork() is woken in the middle of it, and sched_process_exec comes in a later slot.
+	 */
+	if (t->fresh && !user && !dead && !t->kernel) {
+		t->exec_written = true;
+		if (put(s, REC_EXEC, id, c->task, REC_USER | REC_ASSUMED, 0))
+			return -1;
+	}
+	t->fresh = false;
+	if (user) {
+		t->user_before_exec = c->state != 'D';
+		t->exec_written = false;
+	}
+	flags = user && !t->gone ? REC_USER | (c->state && c->state != 'R' ? REC_BLOCKED : 0) : 0;
+	/* Not known: its first event will say. */
+	n = c->next < 0 ? IDLE : get_task(s, c->next, c->comm);
+	if (n == NO_TASK)
+		return -1;
+	if (n != IDLE)
+		rename_task(&s->tasks[n], c->comm);
+	if (set_running(s, id, n, flags, REC_ARG(flags ? live : 0, seen)))
+		return -1;
+	c->seen = seen_next;
+	c->known = c->next >= 0;
+	return 0;
+}
+
+static int on_switch(struct slots *s, const struct trace_event *ev)
+{
+	struct cpu *c = &s->cpus[ev->cpu];
+
+	if (resync(s, ev->cpu, ev->prev, ev->pid == ev->prev ? ev->own : ""))
+		return -1;
+	c->ending = true;
+	c->live_at_end = false;
+	c->state = ev->state;
+	c->next = ev->other;
+	c->seen_next = 0;
+	memcpy(c->comm, ev->comm, sizeof(c->comm));
+	return 0;
+}
+
+/* fork(), clone(): called from user mode; the registers are restored first if need be. */
+static int on_fork(struct slots *s, const struct trace_event *ev)
+{
+	struct cpu *c = &s->cpus[ev->cpu];
+	struct task *parent = &s->tasks[c->task], *child;
+	const bool kernel = parent->kernel, handles = parent->handles;
+	uint32_t old = find_task(s, ev->other), n;
+
+	if (old != NO_TASK && old != IDLE) {
+		/* We missed its exit. */
+		if (s->tasks[old].cpu || s->why)
+			return s->why ? -1 : 0;
+		s->gaps++;
+		if (put_exit(s, ev->cpu, old, 0))
+			return -1;
+		free_task(s, old);
+	}
+	n = new_task(s, ev->other, ev->comm, kernel);
+	if (n == NO_TASK)
+		return -1;
+	child = &s->tasks[n];
+	child->parent = ev->pid;
+	child->handles = handles;
+	child->fresh = !kernel;
+	if (kernel)
+		return 0;
+	c->user = true;
+	return put(s, REC_FORK, ev->cpu, c->task, REC_USER, n);
+}
+
+static int on_exec(struct slots *s, const struct trace_event *ev)
+{
+	struct cpu *c = &s->cpus[ev->cpu];
+	struct task *t = &s->tasks[c->task];
+	bool user;
+
+	if (c->task == IDLE)
+		return 0;
+	if (t->kernel) {
+		/* A kernel thread becomes a program: a usermode helper. */
+		t->kernel = false;
+		t->user_before_exec = false;
+		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, REC_ARG(0, c->seen)))
+			return -1;
+		c->seen = 0;
+	}
+	user = c->user || t->user_before_exec || !(s->has & REC_HAS_FPU);
+	t->child_exited = false;
+	t->user_before_exec = true;
+	c->user = true;
+	t->fresh = false;
+	rename_task(t, ev->own);
+	if (t->exec_written) {
+		t->exec_written = false;
+		return 0;
+	}
+	return put(s, REC_EXEC, ev->cpu, c->task, user ? REC_USER : 0, 0);
+}
+
+static int on_migrate(struct slots *s, const struct trace_event *ev)
+{
+	const struct cpu *c = &s->cpus[ev->cpu];
+	const uint32_t n = find_task(s, ev->other);
+	struct task *t;
+
+	if (n == NO_TASK || n == IDLE)
+		return s->why ? -1 : 0;
+	t = &s->tasks[n];
+	/* By the stopper thread: sched_exec() looks for an idle CPU while there is little to move. */
+	if (c->known && !strncmp(s->tasks[c->task].name, "migration/", 10))
+		t->user_before_exec = false;
+	return t->cpu ? 0 : put(s, REC_MIGRATE, ev->cpu, n, 0, ev->arg);
+}
+
+static int on_dropped(struct slots *s, const struct trace_event *ev)
+{
+	struct cpu *c = &s->cpus[ev->cpu];
+
+	if (!s->tasks[c->task].dying)
+		return 0;
+	return put_dead(s, ev->cpu, true);
+}
+
+static int take(struct slots *s, const struct trace_event *ev)
+{
+	struct cpu *c = &s->cpus[ev->cpu];
+
+	switch (ev->kind) {
+	case TRACE_SWITCH:
+		return on_switch(s, ev);
+	case TRACE_FORK:
+		return on_fork(s, ev);
+	case TRACE_EXEC:
+		return on_exec(s, ev);
+	case TRACE_EXIT:
+		s->tasks[c->task].dying = true;
+		s->tasks[c->task].last_thread = ev->flag;
+		return 0;
+	case TRACE_MIGRATE:
+		return on_migrate(s, ev);
+	case TRACE_DROPPED:
+		return on_dropped(s, ev);
+	case TRACE_COPIED:
+		c->user = true;
+		return 0;
+	case TRACE_SIGNAL:
+		s->has |= REC_HAS_SIGNALS;
+		return ev->flag && !s->tasks[c->task].kernel
+			       ? put(s, REC_SIGNAL, ev->cpu, c->task, 0, 0) : 0;
+	case TRACE_SECTION:
+		s->has |= REC_HAS_SECTIONS;
+		return put(s, REC_SECTION, ev->cpu, c->task, 0, 0);
+	default:
+		return 0;
+	}
+}
+
+int slots_event(void *arg, const struct trace_event *ev)
+{
+	struct slots *s = arg;
+	struct cpu *c;
+
+	if (ev->kind == TRACE_LOST)
+		return put(s, REC_LOST, 0, 0, 0, ev->arg);
+	if (ev->cpu >= TRACE_CPUS_MAX) {
+		s->why = "a CPU's number is out of range";
+		return -1;
+	}
+	c = &s->cpus[ev->cpu];
+	if (ev->kind == TRACE_ACTIVATED) {
+		/* Counted, and nothing else: without it the records are the same. */
+		s->has |= REC_HAS_RESTORES;
+		if (c->ending)
+			c->seen_next++;
+		else
+			c->seen++;
+		return 0;
+	}
+	if (!s->begun) {
+		s->begun = true;
+		s->written_ns = ev->ns;
+	}
+	s->now_ns = ev->ns;
+	if (ev->kind == TRACE_DEACTIVATED || ev->kind == TRACE_DROPPED || ev->kind == TRACE_COPIED)
+		s->has |= REC_HAS_FPU;
+	if (ev->kind == TRACE_DEACTIVATED) {
+		/* "load: 0" comes from an exit, in the middle of a slot. */
+		if (c->ending && ev->flag) {
+			c->live_at_end = true;
+			c->live = ev->arg & (uint32_t)XST_MASK_TS_GUARDED;
+		}
+		return c->ending && ev->flag ? finish(s, ev->cpu) : 0;
+	}
+	if (c->ending && finish(s, ev->cpu))
+		return -1;
+	if (ev->kind == TRACE_EXEC && ev->other != ev->pid && c->known &&
+	    s->tasks[c->task].pid == ev->other) {
+		/* A thread takes its leader's id. */
+		struct task *t = &s->tasks[c->task];
+		uint32_t *p = pid_slot(s, ev->pid), *q = pid_slot(s, ev->other);
+
+		if (!p || !q)
+			return -1;
+		*q = 0;
+		*p = c->task + 1;
+		t->pid = ev->pid;
+	}
+	if (ev->kind != TRACE_SWITCH && ev->pid >= 0 && resync(s, ev->cpu, ev->pid, ev->own))
+		return -1;
+	return c->known || ev->kind == TRACE_SWITCH ? take(s, ev) : 0;
+}
+
+int slots_end(struct slots *s)
+{
+	uint32_t left = 0;
+
+	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
+		if (s->cpus[i].ending && finish(s, i))
+			return -1;
+	/* Restores of slots that still go on. */
+	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
+		left += s->cpus[i].seen;
+	if (put(s, REC_END, 0, left, s->has, s->written))
+		return -1;
+	return give(s);
+}
+
+struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals)
+{
+	struct slots *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->sink = *sink;
+	s->signals = signals;
+	s->task_room = 256;
+	s->tasks = calloc(s->task_room, sizeof(*s->tasks));
+	if (!s->tasks) {
+		free(s);
+		return NULL;
+	}
+	s->tasks[IDLE] = (struct task){ .kernel = true, .alive = true, .name = "idle" };
+	s->task_count = 1;
+	s->free_list = NO_TASK;
+	return s;
+}
+
+void slots_free(struct slots *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < PIDS; i++)
+		free(s->pids[i]);
+	free(s->tasks);
+	free(s);
+}
+
+const char *slots_why(const struct slots *s)
+{
+	return s->why;
+}
+
+uint32_t slots_has(const struct slots *s)
+{
+	return s->has;
+}
+
+uint64_t slots_gaps(const struct slots *s)
+{
+	return s->gaps;
+}

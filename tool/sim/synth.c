@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A made-up workload. */
+#include "sim/synth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xst/comp.h>
+
+#include "ui/opt.h"
+
+#define TASKS_MAX 65536u
+
+struct maker {
+	const struct slots_sink *sink;
+	uint64_t random;
+	uint32_t count, fill;
+	struct rec batch[SLOTS_BATCH];
+};
+
+static uint64_t draw(struct maker *m)
+{
+	uint64_t z = m->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* In [0, 1). */
+static double unit(struct maker *m)
+{
+	return (double)(draw(m) >> 11) * 0x1p-53;
+}
+
+static uint32_t below(struct maker *m, uint32_t n)
+{
+	return (uint32_t)((draw(m) >> 32) * n >> 32);
+}
+
+static int give(struct maker *m)
+{
+	const uint32_t n = m->fill;
+
+	m->fill = 0;
+	return m->sink->put(m->sink->arg, m->batch, n);
+}
+
+static int add(struct maker *m, struct rec r)
+{
+	m->batch[m->fill++] = r;
+	m->count++;
+	return m->fill == SLOTS_BATCH ? give(m) : 0;
+}
+
+static bool whole(const char *text, uint64_t min, uint64_t max, uint64_t *v)
+{
+	return opt_u64(text, v) && *v >= min && *v <= max;
+}
+
+static bool share(const char *text, double max, double *v)
+{
+	return opt_f64(text, v) && *v >= 0 && *v <= max;
+}
+
+bool synth_parse(const char *text, struct synth *s)
+{
+	char item[64];
+	uint64_t v;
+
+	*s = (struct synth){ .tasks = 8, .cpus = 2, .slots = 1000000, .use = 0.5, .mean_us = 100,
+			     .seed = 1 };
+	while (*text && opt_item(&text, item, sizeof(item))) {
+		char *is = strchr(item, '=');
+		bool ok = is;
+
+		if (!is)
+			return false;
+		*is++ = '\0';
+		if (!strcmp(item, "tasks") && (ok = whole(is, 1, TASKS_MAX, &v)))
+			s->tasks = (uint32_t)v;
+		else if (!strcmp(item, "cpus") && (ok = whole(is, 1, REC_CPUS_MAX, &v)))
+			s->cpus = (uint32_t)v;
+		else if (!strcmp(item, "slots"))
+			ok = whole(is, 1, 1ull << 40, &s->slots);
+		else if (!strcmp(item, "seed"))
+			ok = opt_u64(is, &s->seed);
+		else if (!strcmp(item, "use"))
+			ok = share(is, 1, &s->use);
+		else if (!strcmp(item, "idle"))
+			ok = share(is, 1, &s->idle);
+		else if (!strcmp(item, "mean-us"))
+			ok = share(is, 1e6, &s->mean_us);
+		else if (strcmp(item, "tasks") && strcmp(item, "cpus"))
+			ok = false;
+		if (!ok)
+			return false;
+		if (!text)
+			break;
+	}
+	return s->tasks >= s->cpus;
+}
+
+static int put_tasks(struct maker *m, uint32_t tasks)
+{
+	for (uint32_t i = 0; i < tasks; i++) {
+		struct rec name;
+
+		rec_name_put(&name, "synthetic");
+		if (add(m, (struct rec){ .kind = REC_TASK, .task = i + 1, .arg = i + 1 }) ||
+		    add(m, name))
+			return -1;
+	}
+	return 0;
+}
+
+int synth_run(const struct synth *s, const struct slots_sink *sink)
+{
+	struct maker *m = calloc(1, sizeof(*m));
+	uint32_t *cur = calloc(s->cpus, sizeof(*cur));
+	uint8_t *runs = calloc(s->tasks + 1, 1);
+	/* With all CPUs busy, switches of the machine come so many times as often as one CPU's. */
+	const double mean_ns = s->mean_us * 1000 / s->cpus;
+	int result = -1;
+
+	if (!m || !cur || !runs)
+		goto out;
+	m->sink = sink;
+	m->random = s->seed;
+	if (put_tasks(m, s->tasks))
+		goto out;
+	for (uint64_t i = 0; i < s->slots; i++) {
+		const uint32_t cpu = below(m, s->cpus);
+		const double wait = -mean_ns * log(1 - unit(m));
+		struct rec r = { .kind = REC_SWITCH, .cpu = (uint16_t)cpu,
+				 .wait_ns = wait < 4e9 ? (uint32_t)wait : 4000000000u };
+		uint32_t next;
+
+		if (cur[cpu]) {
+			r.flags = REC_USER | REC_BLOCKED | REC_DIGEST;
+			r.flags |= unit(m) < s->use ? REC_USED : 0;
+			r.arg = REC_ARG(XST_MASK_SSE, 0);
+		}
+		if (s->idle > 0 && unit(m) < s->idle) {
+			struct rec idle = r;
+
+			idle.flags |= REC_KERNEL;
+			if (add(m, idle))
+				goto out;
+			r = (struct rec){ .kind = REC_SWITCH, .cpu = (uint16_t)cpu };
+		}
+		/* Any task that does not run elsewhere, the one that ran here too. */
+		runs[cur[cpu]] = 0;
+		do
+			next = 1 + below(m, s->tasks);
+		while (runs[next]);
+		runs[next] = 1;
+		cur[cpu] = r.task = next;
+		if (add(m, r))
+			goto out;
+	}
+	if (!add(m, (struct rec){ .kind = REC_END, .flags = REC_HAS_FPU, .arg = m->count }))
+		result = give(m);
+out:
+	free(m);
+	free(cur);
+	free(runs);
+	return result;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A made-up workload: tasks that take CPUs in random order for slots of random length, of which a
+ * share uses the registers. What policies cost on it can be reckoned by hand.
+ */
+#ifndef SIM_SYNTH_H
+#define SIM_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/slots.h"
+
+struct synth {
+	uint32_t tasks, cpus;
+	uint64_t slots;
+	double use;     /* share of slots that use the registers */
+	double idle;    /* share of switches that go to idle first */
+	double mean_us; /* length of a slot, exponentially distributed */
+	uint64_t seed;
+};
+
+/**
+ * synth_parse() - "tasks=8,cpus=2,slots=1000000,use=0.3,idle=0.1,mean-us=100,seed=1", any of them.
+ *
+ * Return: false when it is something else, or cannot be: fewer tasks than CPUs.
+ */
+bool synth_parse(const char *text, struct synth *s);
+
+/**
+ * synth_run() - all of it to @sink.
+ *
+ * Return: 0, -1 when the sink said so.
+ */
+int synth_run(const struct synth *s, const struct slots_sink *sink);
+
+#endif
