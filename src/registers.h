@@ -39,6 +39,16 @@ typedef uint32_t bits_t;
 #define insn_of(b) ((enum xst_insn)XST_B_INSN_OF(b))
 #endif
 
+/* The ways of switch.c are a quarter of the engine's code, and only save instructions. A build for
+ * size (-Os) does without them; -DXST_SMALL=0 or 1 says it explicitly. */
+#ifndef XST_SMALL
+#ifdef __OPTIMIZE_SIZE__
+#define XST_SMALL 1
+#else
+#define XST_SMALL 0
+#endif
+#endif
+
 /* Off the short path: one copy each, and out of the way. */
 #define XST_COLD     __attribute__((noinline, cold, unused))
 #define XST_NOINLINE __attribute__((noinline, unused))

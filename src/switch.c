@@ -332,7 +332,7 @@ XST_WAYS(any, insn_of(cpu->bits))
 #else
 /* In user mode a switch is nothing but this call: the plainest two come before any question about
  * the way. In a kernel that would cost all other policies a few instructions each. */
-#define FIBERS (!XST_WORLD_HAS_TS)
+#define FIBERS (!XST_WORLD_HAS_TS && !XST_SMALL)
 /* Where XSAVES cannot be, neither can its ways: the compiler drops them. */
 #define BY_FORM(event, b, ...)                                                                     \
 	(XST_WORLD_HAS_XSAVES && (b) >= XST_B_INSN(XST_INSN_XSAVES) ? event##_xsaves(__VA_ARGS__)  \
@@ -363,7 +363,7 @@ XST_WAY_EAGER(xsaves, XST_INSN_XSAVES, more_xsaves)
 
 void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 {
-	const bits_t b = cpu->bits;
+	const bits_t b = XST_SMALL ? cpu->bits & ~B_WAYS : cpu->bits;
 
 	XST_ASSERT(prev == cpu->cur);
 	XST_TRACE(cpu, "switch", next);
@@ -388,7 +388,7 @@ void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 void xst_return_to_user(struct xst_cpu *cpu)
 {
 	struct xst_ctx *cur = cpu->cur;
-	const bits_t b = cpu->bits;
+	const bits_t b = XST_SMALL ? cpu->bits & ~B_WAYS : cpu->bits;
 
 	if ((b & XST_B_READY) || !cur)
 		return;
