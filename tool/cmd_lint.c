@@ -25,7 +25,10 @@ int cmd_lint(int argc, char **argv)
 
 #else
 
+#include <errno.h>
+
 #include "lint/run.h"
+#include "ui/outfile.h"
 #include "ui/table.h"
 
 #define CMD "xstate lint"
@@ -54,7 +57,8 @@ static const struct opt options[] = {
         {OPT_FORMAT, 0, "format", "FORMAT", "text, json or sarif"},
         {OPT_NOTES, 'n', "notes", NULL, "list notes one by one, not only errors"},
         {OPT_BASELINE, 'b', "baseline", "FILE", "report only findings that FILE does not hold"},
-        {OPT_WRITE, 0, "write-baseline", "FILE", "write all findings of this run to FILE"},
+        {OPT_WRITE, 0, "write-baseline", "FILE", "write all findings of this run to FILE;\n"
+         "they are accepted then, and the exit status is 0"},
         {OPT_EXPLAIN, 0, "explain", "RULE",
          "why a rule matters and how to mend it; all: every rule"},
         {OPT_DEBUG, 0, "debug-dir", "DIR",
@@ -70,7 +74,7 @@ static const struct opt_usage usage = {
         .summary = "find FPU use outside kernel_fpu_begin() and kernel_fpu_end(), in the binary",
         .synopsis = "FILE... [options]",
         .about = "FILE is an object (.o), a module (.ko), a kernel (vmlinux, vmlinuz) or an "
-                 "archive (.a), also\n"
+                 "archive (.a, thin ones too), also\n"
                  "packed with xz, zstd or gzip; - is stdin. Files given together are checked "
                  "together, so that\n"
                  "calls between them are followed. Exit status: 0 no errors, 1 errors, 2 a file "
@@ -126,6 +130,7 @@ struct request {
 	struct lint_show show;
 	const char *format;
 	const char *write;
+	struct outfile out; /* opened before the work: an impossible place is told at once */
 	char **files;
 	size_t nfiles;
 };
@@ -137,10 +142,13 @@ static int report(struct request *q)
 	char why[512];
 
 	if (q->show.baseline && !lint_baseline_read(&run->graph->found, q->show.baseline,
-	                                            &q->show.fixed, why, sizeof(why)))
+	                                            &q->show.fixed, why, sizeof(why))) {
+		if (q->write)
+			outfile_drop(&q->out);
 		return ui_error(CMD, UI_USAGE, "%s", why);
-	if (q->write && !lint_baseline_write(&run->graph->found, q->write, why, sizeof(why)))
-		return ui_error(CMD, UI_USAGE, "%s", why);
+	}
+	if (q->write && !lint_baseline_write(&run->graph->found, &q->out))
+		return ui_error(CMD, UI_USAGE, "%s cannot be written: %s", q->write, strerror(errno));
 	if (run->lines)
 		lint_lines(run);
 	if (!strcmp(q->format, "json"))
@@ -173,6 +181,7 @@ int cmd_lint(int argc, char **argv)
 	char why[512];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int o, status = UI_OK;
+	size_t i;
 
 	q.run.threads = cpus > 0 ? (unsigned)cpus : 1;
 	q.files = calloc((size_t)argc + 1, sizeof(*q.files));
@@ -241,12 +250,21 @@ int cmd_lint(int argc, char **argv)
 	}
 	if (!q.run.config && access("xstate-lint.conf", R_OK) == 0)
 		q.run.config = "xstate-lint.conf";
+	if (q.write && !outfile_open(&q.out, q.write)) {
+		status = ui_error(CMD, UI_USAGE, "%s cannot be written: %s", q.write,
+		                  strerror(errno));
+		goto out;
+	}
 	if (!lint_run(&q.run, q.files, q.nfiles, why, sizeof(why))) {
-		if (q.run.nfailed)
-			status = ui_error(CMD, UI_USAGE, "%s %s", q.run.failed[0].path,
-			                  q.run.failed[0].why);
-		else
-			status = ui_error(CMD, UI_USAGE, "%s", why);
+		if (q.write)
+			outfile_drop(&q.out);
+		/* A document of no results says which files could not be read. */
+		if (q.run.nfailed && q.run.graph && !strcmp(q.format, "sarif"))
+			lint_print_sarif(&q.run, &q.show);
+		status = q.run.nfailed ? UI_USAGE : ui_error(CMD, UI_USAGE, "%s", why);
+		for (i = 0; i < q.run.nfailed && (!i || !ui.json); i++)
+			status = ui_error(CMD, UI_USAGE, "%s %s", q.run.failed[i].path,
+			                  q.run.failed[i].why);
 	} else {
 		status = report(&q);
 	}

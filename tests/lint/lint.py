@@ -5,6 +5,7 @@
 fixtures  small assembler objects, each with the findings it must and must not have
 manners   arguments, files that are none, configuration, baselines, JSON and SARIF
 files     damaged files, archives, pipes: what cannot be read must never pass as clean
+together  objects that call each other, apart, as an archive and linked: the same findings
 self      libxst and the lab's kernels, which must hold no FP code but what is named
 kernel    real kernels of a Debian package, against shared/lint/expected.tsv
 """
@@ -16,42 +17,14 @@ import os
 import re
 import resource
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import threading
 
-PART, XSTATE, SOURCE, CC = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4:]
-SKIP = 77
-failures = []
-
-
-def check(what, ok, detail=''):
-    if not ok:
-        failures.append(what)
-        print(f'FAIL {what} {detail}')
-
-
-def lint(*args, env=None, stdin=subprocess.DEVNULL, cwd=None):
-    return subprocess.run([XSTATE, 'lint', *args], capture_output=True, stdin=stdin, cwd=cwd,
-                          env={**os.environ, 'COLUMNS': '200', **(env or {})}, check=False)
-
-
-def answer(*args):
-    """The JSON document and the exit status."""
-    r = lint('-j', *args)
-    check(f'JSON of {args}', r.returncode in (0, 1, 2) and r.stdout, r.stderr.decode())
-    return json.loads(r.stdout), r.returncode
-
-
-def assemble(source, obj):
-    subprocess.run([*CC, '-c', '-o', obj, source], check=True)
-
-
-def fixtures_dir():
-    return os.path.join(SOURCE, 'tests/data/lint/fixtures')
-
+sys.dont_write_bytecode = True
+from common import (CC, PART, SECTION, SKIP, SOURCE, XSTATE, answer, assemble, check, failures, fixtures_dir,
+                    function, lint)
+from inputs import files, together
 
 # What each fixture is found to hold: errors, then the notes that matter, then the verdicts of
 # its sections.
@@ -91,6 +64,17 @@ EXPECTED = {
     '50_cold': ('', '', 'exact'),
     '51_static_key': ('fp-outside', '', ''),
     '52_runs_on': ('call-fp-after-end', 'section-without-fp', 'empty'),
+    '53_two_begins': ('mask-under', '', 'exact under'),
+    '54_begin_again': ('mask-under', '', 'exact under'),
+    '55_nestable_release': ('', '', 'exact'),
+    '56_alternative': ('fp-outside', '', ''),
+    '57_alternative_call': ('call-fp-outside', '', ''),
+    '58_linker_table': ('', '', 'exact'),
+    '59_export_chain': ('', 'exported-requirement', 'exact'),
+    '60_state_in_section': ('state-insn-outside-allowlist', '', 'exact'),
+    '61_owner_name': ('fp-outside', '', ''),
+    '62_not_inlined': ('', '', 'exact'),
+    '63_sleep_lists': ('may-sleep-in-section', '', 'exact'),
 }
 
 
@@ -215,8 +199,24 @@ def manners(tmp):
             ('pair begin', 2, 'pair wants'),
             ('pair a b mask=9', 2, 'mask= wants'),
             ('nonsense', 2, 'line 1: unknown word'),
+            ('owner f "a # in quotes"', 0, 'owner f: a # in quotes'),
+            ('owner f "why" g', 2, 'the reason in quotes comes last'),
+            ('owner f "why', 2, 'a quote is not closed'),
+            ('owner [ "why"', 2, 'a [ without a ]'),
+            ('owner nosuch "why"', 1, '1 annotation of the configuration fits no function'),
+            ('owner f object=other* "why"', 1, 'fits no function'),
+            ('owner f object=other*,bad.o "why"', 0, 'owner f: why'),
+            ('pair a a', 2, 'cannot be the same function'),
+            ('fp allowed', 2, 'only be `fp forbidden`'),
+            ('inline-sections no', 2, 'only be `inline-sections yes`'),
+            ('\ufeffowner f "after a mark"', 0, 'owner f: after a mark'),
+            ('owner f "one"\nowner f "two"', 0, 'owner f: two'),
+            ('owner * "all"\nforbid f "but this"', 1, 'forbidden-root'),
+            ('profile none\nprofile zfs', 2, 'a profile was named already'),
+            ('severity XL001 note', 0, '1 fp-outside'),
+            ('severity Fp-Outside note', 0, '1 fp-outside'),
             ('severity nothing error', 2, 'no such rule')):
-        with open(conf, 'w', encoding='ascii') as f:
+        with open(conf, 'w', encoding='utf-8') as f:
             f.write(line + '\n')
         said(f'config {line}', ['-c', conf, bad], status, words)
     with open(conf, 'w', encoding='ascii') as f:
@@ -229,6 +229,25 @@ def manners(tmp):
          'forbidden-root')
     said('without it', [f'{tmp}/own.o'], 1, 'fp-outside')
     said('profile none', ['--profile', 'none', ok], 1, 'where no FP instruction may be')
+
+    # The last line counts, a file before the profile, the command line before the file.
+    with open(f'{tmp}/sleep.S', 'w', encoding='ascii') as f:
+        f.write('.text\n' + function('f', *SECTION, 'call mutex_lock', 'call kernel_fpu_end') +
+                '.section .note.GNU-stack,"",@progbits\n')
+    assemble(f'{tmp}/sleep.S', f'{tmp}/sleep.o')
+    for lines, status in (('', 1), ('nothing mutex_lock\n', 0), ('nothing mutex_lock\nsleep mutex_lock\n', 1),
+                         ('sleep mutex_lock\nnothing mutex_lock\n', 0), ('nothing mutex_*\n', 0)):
+        with open(conf, 'w', encoding='ascii') as f:
+            f.write(lines)
+        said(f'last line of {lines!r}', ['-c', conf, f'{tmp}/sleep.o'], status, '1 object')
+    with open(conf, 'w', encoding='ascii') as f:
+        f.write('pair kernel_fpu_begin_mask other_end mask=1\n')
+    said('a pair of the profile replaced', ['-c', conf, f'{tmp}/sleep.o'], 1, 'mask-under')
+    with open(conf, 'w', encoding='ascii') as f:
+        f.write('profile none\n')
+    said('the file names a profile', ['-c', conf, ok], 1, 'where no FP instruction may be')
+    said('the command line too', ['-P', 'linux-6.1', '-c', conf, ok], 0, 'profile linux-6.1')
+    said('explained in any case', ['--explain', 'xl011'], 0, 'mask-under')
 
     # Baselines: what is known is not reported; what is new is; a rebuild changes nothing.
     base = f'{tmp}/known'
@@ -246,13 +265,37 @@ def manners(tmp):
     assemble(f'{tmp}/moved.S', f'{tmp}/again/bad.o')
     said('a new one is reported', ['--baseline', base, f'{tmp}/again/bad.o'], 1, 'fld1')
     said('gone entries', ['--baseline', base, ok], 0, '1 of its entries no longer occur')
+    with open(f'{tmp}/sleep.S', encoding='ascii') as f:
+        source = f.read()
+    said('one sleeping call', ['--write-baseline', base, f'{tmp}/sleep.o'], 0, '1 error')
+    said('is known', ['--baseline', base, f'{tmp}/sleep.o'], 0, '1 known finding')
+    with open(f'{tmp}/again/sleep.S', 'w', encoding='ascii') as f:
+        f.write(source.replace('call mutex_lock', 'call mutex_lock\nnop\ncall mutex_lock'))
+    assemble(f'{tmp}/again/sleep.S', f'{tmp}/again/sleep.o')
+    said('a second one is new', ['--baseline', base, f'{tmp}/again/sleep.o'], 1, '1 known finding')
+    with open(f'{tmp}/again/sleep.o', 'rb') as f, open(f'{tmp}/again/sleep.o.gz', 'wb') as g:
+        g.write(gzip.compress(f.read()))
+    said('packed it is the same object', ['--baseline', base, f'{tmp}/again/sleep.o.gz'], 1, '1 known finding')
+    said('two objects of one name', ['--write-baseline', base, f'{tmp}/sleep.o', f'{tmp}/again/sleep.o'], 0, '3 errors')
+    said('are told apart', ['--baseline', base, f'{tmp}/sleep.o', f'{tmp}/again/sleep.o'], 0, '3 known findings')
+    for name in ('sleep.S', 'again/sleep.S'):
+        with open(f'{tmp}/{name}', 'a', encoding='ascii') as f:
+            f.write('.text\n' + function('g', *SECTION, 'call mutex_lock', 'call kernel_fpu_end'))
+    assemble(f'{tmp}/sleep.S', f'{tmp}/sleep.o')
+    said('and what is new in one', ['--baseline', base, f'{tmp}/sleep.o', f'{tmp}/again/sleep.o'], 1, '3 known findings')
+    with open(base, encoding='ascii') as f:
+        old = f.read()
+    with open(base, 'w', encoding='ascii') as f:
+        f.write(old.replace('baseline 2', 'baseline 1'))
+    said('an older baseline', ['--baseline', base, bad], 2, 'another version')
+    said('a place that cannot be', ['--write-baseline', f'{tmp}/no/such', bad], 2, 'cannot be written')
     said('no baseline', ['--baseline', text, bad], 2, 'is not a baseline')
 
     # JSON and SARIF.
     doc, _ = answer(bad)
     check('schema', doc['schema'] == 'xstate.lint/1')
     keys = {'id', 'rule', 'severity', 'object', 'function', 'offset_bytes', 'about', 'message',
-            'chain', 'source', 'key', 'known'}
+            'chain', 'source', 'key', 'known', 'why', 'mend'}
     check('keys of a finding', set(doc['findings'][0]) == keys, set(doc['findings'][0]) ^ keys)
     with open(os.path.join(SOURCE, 'docs/json.md'), encoding='utf-8') as f:
         documented = f.read().partition('## xstate.lint/1')[2].partition('\n## ')[0]
@@ -262,6 +305,28 @@ def manners(tmp):
     sarif = json.loads(r.stdout)
     check('SARIF', sarif['version'] == '2.1.0' and
           sarif['runs'][0]['results'][0]['ruleId'] == 'XL001', sarif['runs'][0]['results'])
+    check('no state without a baseline', 'baselineState' not in sarif['runs'][0]['results'][0])
+    check('why in SARIF', sarif['runs'][0]['results'][0]['properties']['why'])
+    check('SARIF invocation', sarif['runs'][0]['invocations'][0]['executionSuccessful'] is True)
+    shutil.copy(bad, f'{tmp}/a b%20#?.o')
+    run = json.loads(lint('--format', 'sarif', f'{tmp}/a b%20#?.o', text).stdout)['runs'][0]
+    uri = run['results'][0]['locations'][0]['physicalLocation']['artifactLocation']['uri']
+    check('SARIF names are encoded', uri.endswith('/a%20b%2520%23%3F.o'), uri)
+    check('SARIF tells what was unreadable', run['invocations'][0]['executionSuccessful'] is False and
+          'is not an ELF' in run['invocations'][0]['toolExecutionNotifications'][0]['message']['text'])
+    r = lint('--format', 'sarif', text)
+    check('SARIF of nothing', r.returncode == 2 and json.loads(r.stdout)['runs'][0]['results'] == [])
+    lint('--write-baseline', base, bad)
+    run = json.loads(lint('--format', 'sarif', '--baseline', base, bad).stdout)['runs'][0]
+    check('state with a baseline', run['results'][0]['baselineState'] == 'unchanged')
+    r = lint(bad)
+    check('why and mend once', r.stdout.count(b'    why: ') == 1 and r.stdout.count(b'    mend: ') == 1, r.stdout)
+    with open(f'{tmp}/esc.S', 'w', encoding='ascii') as f:
+        f.write('.text\n.globl "f\033[31m"\n.type "f\033[31m",@function\n"f\033[31m":\npxor %xmm0,%xmm0\nret\n'
+                '.size "f\033[31m",.-"f\033[31m"\n')
+    if not subprocess.run([*CC, '-c', '-o', f'{tmp}/esc.o', f'{tmp}/esc.S'], check=False,
+                          capture_output=True).returncode:
+        check('names are harmless', b'\033' not in lint(f'{tmp}/esc.o').stdout)
     r = lint('-j', '/nonexistent')
     check('errors are JSON', json.loads(r.stdout)['schema'] == 'xstate.error/1')
 
@@ -275,122 +340,6 @@ def manners(tmp):
     check('source line', 'lines.c:' in source, source)
     doc, _ = answer('--no-lines', f'{tmp}/lines.o')
     check('no lines when not wanted', doc['findings'][0]['source'] is None)
-
-
-def damaged(data):
-    """Copies of an object, each with one field wrong."""
-    shoff, = struct.unpack_from('<Q', data, 40)
-    count, strings = struct.unpack_from('<HH', data, 60)
-    names, = struct.unpack_from('<Q', data, shoff + 64 * strings + 24)
-    index = {}
-    for i in range(count):
-        name, = struct.unpack_from('<I', data, shoff + 64 * i)
-        index[data[names + name:data.index(b'\0', names + name)].decode()] = shoff + 64 * i
-    far = 1 << 28
-    for what, at, form, value in (
-            ('text offset', index['.text'] + 24, '<Q', far), ('text size', index['.text'] + 32, '<Q', far),
-            ('huge text', index['.text'] + 32, '<Q', 3 << 29), ('symbol link', index['.symtab'] + 40, '<I', 9999),
-            ('symbol offset', index['.symtab'] + 24, '<Q', far), ('symbol size', index['.symtab'] + 32, '<Q', 25),
-            ('string offset', index['.strtab'] + 24, '<Q', far),
-            ('relocation offset', index['.rela.text'] + 24, '<Q', far),
-            ('relocation target', index['.rela.text'] + 44, '<I', 9999),
-            ('relocation symbols', index['.rela.text'] + 40, '<I', 0),
-            ('relocation size', index['.rela.text'] + 56, '<Q', 7),
-            ('relocation kind', index['.rela.text'] + 4, '<I', 9),
-            ('headers offset', 40, '<Q', far), ('no headers', 40, '<Q', 0), ('no sections', 60, '<H', 0),
-            ('sections without names', 62, '<H', 0xff00), ('header size', 58, '<H', 10), ('a core', 16, '<H', 4)):
-        copy = bytearray(data)
-        struct.pack_into(form, copy, at, value)
-        yield what, copy
-
-
-def files(tmp):
-    def refused(what, path, words, status=2, **kw):
-        r = lint(path, **kw)
-        text = r.stderr.decode()
-        check(what, r.returncode == status and words in text and 'Sanitizer' not in text,
-              f'{r.returncode}: {r.stdout.decode()} {text}')
-        return r
-
-    def put(name, data):
-        with open(f'{tmp}/{name}', 'wb') as f:
-            f.write(data)
-        return f'{tmp}/{name}'
-
-    objs = {}
-    for name in ('01_ok_int', '02_outside'):
-        objs[name] = f'{tmp}/{name}.o'
-        assemble(f'{fixtures_dir()}/{name}.S', objs[name])
-    ok, bad = objs['01_ok_int'], objs['02_outside']
-    with open(ok, 'rb') as f:
-        data = f.read()
-    for what, copy in damaged(data):
-        r = refused(what, put('damaged.o', copy), 'damaged.o ')
-        check(f'{what}: one sentence', len(r.stderr.splitlines()) == 1, r.stderr.decode())
-        check(f'{what}: nothing is said of it', b'0 errors' not in r.stdout, r.stdout.decode())
-    shoff, = struct.unpack_from('<Q', data, 40)
-    for cut in (*range(4, 64, 13), *range(64, len(data), 61), shoff - 1, shoff + 70, len(data) - 1):
-        refused(f'cut at {cut}', put('cut.o', data[:cut]), 'cut short')
-    for name, args in (('stripped', ['-s']), ('only debug', ['--only-keep-debug'])):
-        subprocess.run(['objcopy', *({'stripped': ['-S', '-R', '.rela.text', '--strip-all']}.get(name, args)),
-                        bad, f'{tmp}/less.o'], check=True)
-        refused(name, f'{tmp}/less.o', 'holds')
-    with open(f'{tmp}/lto.c', 'w', encoding='ascii') as f:
-        f.write('void f(double *); void f(double *p) { *p += 1; }\n')
-    if not subprocess.run([*CC, '-flto', '-O2', '-c', '-o', f'{tmp}/lto.o', f'{tmp}/lto.c'], check=False,
-                          capture_output=True).returncode:
-        refused('LTO', f'{tmp}/lto.o', 'holds what' if 'gcc' in ' '.join(CC) else 'lto.o ')
-
-    # Archives: each member is told by its own name, the others are checked.
-    text = put('text.o', b'not an object at all\n')
-    subprocess.run(['ar', 'rc', f'{tmp}/mixed.a', ok, text, bad], check=True)
-    r = refused('an archive with a text', f'{tmp}/mixed.a', 'mixed.a(text.o) is not an ELF object')
-    check('its other members', b'fp-outside' in r.stdout, r.stdout)
-    with open(f'{tmp}/mixed.a', 'rb') as f:
-        whole = f.read()
-    for cut in (40, len(whole) // 2, len(whole) - 50):
-        refused(f'archive cut at {cut}', put('cut.a', whole[:cut]), 'archive')
-    subprocess.run(['ar', 'rcT', f'{tmp}/thin.a', ok, bad], check=True)
-    refused('a thin archive', f'{tmp}/thin.a', '', 1)
-    os.mkdir(f'{tmp}/sub')
-    shutil.copy(bad, f'{tmp}/sub/gone.o')
-    subprocess.run(['ar', 'rcT', 'thin2.a', 'sub/gone.o'], check=True, cwd=tmp)
-    r = refused('a thin archive below', f'{tmp}/thin2.a', '', 1)
-    check('its member', b'thin2.a(sub/gone.o)' in r.stdout, r.stdout)
-    os.unlink(f'{tmp}/sub/gone.o')
-    refused('a member that is gone', f'{tmp}/thin2.a', 'thin2.a(sub/gone.o) cannot be read')
-
-    # What can be read only once: pipes, alone and among others.
-    with open(bad, 'rb') as f:
-        r = subprocess.run([XSTATE, 'lint', '-'], input=f.read(), capture_output=True, check=False)
-    check('a pipe', r.returncode == 1 and b'fp-outside' in r.stdout, r.stderr)
-    os.mkfifo(f'{tmp}/fifo')
-    with open(bad, 'rb') as f:
-        content = f.read()
-
-    def feed():
-        with open(f'{tmp}/fifo', 'wb') as f:
-            f.write(content)
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    r = lint(ok, f'{tmp}/fifo')
-    feeder.join()
-    check('a FIFO', r.returncode == 1 and b'fp-outside' in r.stdout, r.stderr)
-    doc, _ = answer(bad, bad, f'{tmp}/../{os.path.basename(tmp)}/02_outside.o')
-    check('a file given thrice', doc['objects'] == 1 and len(doc['findings']) == 1, doc['objects'])
-
-    # Lines of what is no plain file, and of a program that may be loaded anywhere.
-    with open(f'{tmp}/l.c', 'w', encoding='ascii') as f:
-        f.write('void lines(double *);\nvoid lines(double *p)\n{\n\t*p += 2;\n}\n')
-    subprocess.run([*CC, '-g', '-O2', '-fpic', '-c', '-o', f'{tmp}/l.o', f'{tmp}/l.c'], check=True)
-    subprocess.run(['ar', 'rc', f'{tmp}/l.a', f'{tmp}/l.o'], check=True)
-    subprocess.run([*CC, '-shared', '-nostdlib', '-o', f'{tmp}/l.so', f'{tmp}/l.o'], check=True)
-    with open(f'{tmp}/l.o', 'rb') as f:
-        put('l.o.xz', lzma.compress(f.read()))
-    for name in ('l.o', 'l.a', 'l.so', 'l.o.xz'):
-        doc, _ = answer(f'{tmp}/{name}')
-        check(f'lines of {name}', any('l.c:4' in (f['source'] or '') for f in doc['findings']),
-              doc['findings'])
 
 
 def own(_tmp):
@@ -515,7 +464,8 @@ def kernel(_tmp, fetch):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    {'fixtures': fixtures, 'manners': manners, 'files': files, 'self': own,
+    {'fixtures': fixtures, 'manners': manners, 'files': files, 'together': together,
+     'self': own,
      'kernel': lambda t: kernel(t, False), 'kernel-full': lambda t: kernel(t, True)}[PART](folder)
 print(f'{len(failures)} failures')
 sys.exit(1 if failures else 0)

@@ -4,6 +4,7 @@
  * as the kernel's built-in.a, holds only the names of its members. Each member that cannot be
  * read is told by its own name; the others are checked all the same.
  */
+#include "lint/finding.h"
 #include "lint/object_impl.h"
 
 #include <stdio.h>
@@ -193,6 +194,7 @@ static bool archive_read(struct archive *a, struct lint_opened *o)
 			               sizeof(name), &skip))
 				return failed(o, a->path, "is a damaged archive: a member has no name");
 			snprintf(full, sizeof(full), "%s(%s)", a->path, name);
+			lint_clean(full + strlen(a->path));
 			if (!strncmp(name, "__.SYMDEF", 9))
 				;
 			else if (a->thin)

@@ -118,4 +118,12 @@ bool lint_conf_object(struct lint_conf *conf, const char *module);
  */
 const char *lint_conf_profile_text(const char *name);
 
+/**
+ * lint_role_idle() - whether an annotation of the user's fits nothing.
+ */
+static inline bool lint_role_idle(const struct lint_role *r)
+{
+	return r->from_file && !r->matched && r->reason[0];
+}
+
 #endif

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Findings and baselines. A baseline is a text file of keys, one a line, that hold no
- * offsets or line numbers: a rebuild moves code, but not who calls whom.
+ * offsets or line numbers: a rebuild moves code, but not who calls whom. A key stands there as
+ * often as its finding occurs, so that one more is new.
  */
 #include "lint/finding.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lint/object.h"
 #include "ui/outfile.h"
 
 const struct lint_rule_info lint_rules[RULES] = {
@@ -26,9 +29,16 @@ int lint_rule_by_name(const char *name)
 	int i;
 
 	for (i = 0; i < RULES; i++)
-		if (!strcmp(lint_rules[i].name, name) || !strcmp(lint_rules[i].id, name))
+		if (!strcasecmp(lint_rules[i].name, name) || !strcasecmp(lint_rules[i].id, name))
 			return i;
 	return -1;
+}
+
+void lint_clean(char *s)
+{
+	for (; s && *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
 }
 
 struct lint_finding *lint_finding_add(struct lint_findings *all, const struct lint_finding *f,
@@ -65,6 +75,9 @@ struct lint_finding *lint_finding_add(struct lint_findings *all, const struct li
 	if (vasprintf(&n->message, fmt, args) < 0)
 		n->message = NULL;
 	va_end(args);
+	lint_clean(n->callee);
+	lint_clean(n->message);
+	lint_clean(n->chain);
 	all->n++;
 	return n;
 }
@@ -128,18 +141,29 @@ static void plain_name(char *out, size_t bytes, const char *name)
 
 void lint_finding_key(const struct lint_finding *f, char *buf, size_t bytes)
 {
-	char function[256], callee[256], module[256];
-	size_t n;
+	static const char *const packed[] = {".xz", ".zst", ".gz"};
+	const struct lint_object *obj = f->lint_object;
+	char function[256], callee[256], object[512];
+	size_t n, i;
 
 	plain_name(function, sizeof(function), f->function);
-	plain_name(callee, sizeof(callee), f->callee ? f->callee : "-");
-	plain_name(module, sizeof(module), f->module);
-	n = strlen(module);
-	if (n > 3 && !strcmp(module + n - 3, ".xz"))
-		module[n - 3] = '\0';
-	else if (n > 4 && !strcmp(module + n - 4, ".zst"))
-		module[n - 4] = '\0';
-	snprintf(buf, bytes, "%s %s %s %s", lint_rules[f->rule].id, module, function, callee);
+	/* Which instruction comes first is the compiler's choice. */
+	plain_name(callee, sizeof(callee),
+	           !f->callee || f->rule == RULE_FP_OUTSIDE || f->rule == RULE_FP_AFTER_END ||
+	                           f->rule == RULE_STATE_INSN
+	                   ? "-"
+	                   : f->callee);
+	plain_name(object, sizeof(object), obj ? obj->tag : f->module);
+	n = strlen(object);
+	for (i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+		size_t m = strlen(packed[i]);
+
+		if (n > m && !strcmp(object + n - m, packed[i])) {
+			object[n - m] = '\0';
+			break;
+		}
+	}
+	snprintf(buf, bytes, "%s %s %s %s", lint_rules[f->rule].id, object, function, callee);
 }
 
 static int text_order(const void *a, const void *b)
@@ -147,7 +171,7 @@ static int text_order(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static const char magic[] = "# xstate lint baseline 1";
+static const char magic[] = "# xstate lint baseline 2";
 
 bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fixed, char *why,
                         size_t why_bytes)
@@ -163,9 +187,16 @@ bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fix
 		         strerror(errno));
 		return false;
 	}
-	if (getline(&line, &cap, f) < 0 || strncmp(line, magic, sizeof(magic) - 1) != 0) {
+	snprintf(why, why_bytes, "out of memory");
+	if (getline(&line, &cap, f) < 0 || strncmp(line, magic, sizeof(magic) - 2) != 0) {
 		snprintf(why, why_bytes, "%s is not a baseline: it does not begin with \"%s\"",
 		         path, magic);
+		goto out;
+	}
+	if (strncmp(line, magic, sizeof(magic) - 1) != 0 || isdigit((unsigned char)line[sizeof(magic) - 1])) {
+		snprintf(why, why_bytes,
+		         "%s is a baseline of another version, whose keys say less; write it again "
+		         "with --write-baseline", path);
 		goto out;
 	}
 	while ((got = getline(&line, &cap, f)) > 0) {
@@ -192,12 +223,22 @@ bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fix
 	for (i = 0; i < all->n; i++) {
 		const char *p = key;
 		char **hit;
+		size_t k;
 
 		lint_finding_key(&all->list[i], key, sizeof(key));
 		hit = n ? bsearch(&p, keys, n, sizeof(*keys), text_order) : NULL;
-		all->list[i].known = hit != NULL;
-		if (hit)
-			seen[hit - keys] = true;
+		all->list[i].known = false;
+		if (!hit)
+			continue;
+		/* Each entry stands for one finding. */
+		for (k = (size_t)(hit - keys); k && !strcmp(keys[k - 1], key); k--)
+			;
+		while (k < n && seen[k] && !strcmp(keys[k], key))
+			k++;
+		if (k < n && !strcmp(keys[k], key)) {
+			seen[k] = true;
+			all->list[i].known = true;
+		}
 	}
 	*fixed = 0;
 	for (i = 0; i < n; i++)
@@ -213,11 +254,9 @@ out:
 	return ok;
 }
 
-bool lint_baseline_write(const struct lint_findings *all, const char *path, char *why,
-                         size_t why_bytes)
+bool lint_baseline_write(const struct lint_findings *all, struct outfile *o)
 {
 	char key[1024], **keys = calloc(all->n ? all->n : 1, sizeof(*keys));
-	struct outfile o;
 	size_t i, n = 0;
 	bool ok = keys != NULL;
 
@@ -227,19 +266,17 @@ bool lint_baseline_write(const struct lint_findings *all, const char *path, char
 		ok = keys[n];
 		n += ok;
 	}
-	if (ok && outfile_open(&o, path)) {
-		if (n)
-			qsort(keys, n, sizeof(*keys), text_order);
-		fprintf(o.f, "%s\n", magic);
+	if (ok && n)
+		qsort(keys, n, sizeof(*keys), text_order);
+	if (ok) {
+		fprintf(o->f, "%s\n", magic);
 		for (i = 0; i < n; i++)
-			if (!i || strcmp(keys[i], keys[i - 1]) != 0)
-				fprintf(o.f, "%s\n", keys[i]);
-		ok = outfile_commit(&o);
+			fprintf(o->f, "%s\n", keys[i]);
+		ok = outfile_commit(o);
 	} else {
-		ok = false;
+		outfile_drop(o);
+		errno = ENOMEM;
 	}
-	if (!ok)
-		snprintf(why, why_bytes, "%s cannot be written: %s", path, strerror(errno));
 	for (i = 0; i < n; i++)
 		free(keys[i]);
 	free(keys);

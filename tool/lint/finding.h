@@ -33,6 +33,8 @@ extern const struct lint_rule_info lint_rules[RULES];
  */
 int lint_rule_by_name(const char *name);
 
+struct outfile;
+
 struct lint_finding {
 	enum lint_rule rule;
 	enum lint_severity severity;
@@ -67,17 +69,28 @@ void lint_findings_sort(struct lint_findings *all);
 void lint_findings_free(struct lint_findings *all);
 
 /**
- * lint_finding_key() - what names a finding across rebuilds: rule, module, function, callee.
+ * lint_finding_key() - what names a finding across rebuilds: rule, object, function, callee.
  */
 void lint_finding_key(const struct lint_finding *f, char *buf, size_t bytes);
 
 /**
  * lint_baseline_read() - mark the findings that @path lists as known.
- * @fixed: receives how many entries no longer occur.
+ * @fixed: receives how many entries no longer occur. An entry stands for one finding.
  */
 bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fixed, char *why,
                         size_t why_bytes);
-bool lint_baseline_write(const struct lint_findings *all, const char *path, char *why,
-                         size_t why_bytes);
+
+/**
+ * lint_baseline_write() - write the keys of all findings.
+ * @o: opened; it is done with either way.
+ *
+ * Return: false with errno set; then nothing was put in place.
+ */
+bool lint_baseline_write(const struct lint_findings *all, struct outfile *o);
+
+/**
+ * lint_clean() - make text from a file harmless to a terminal.
+ */
+void lint_clean(char *s);
 
 #endif

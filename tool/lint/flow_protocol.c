@@ -440,8 +440,10 @@ enum after flow_call(struct flow *f, uint32_t i, const struct lint_link *l, stru
 	default:
 		if (l && l->node != NO_NODE)
 			call_node(f, i, p, env, l);
-		else if (l && flow_in_section(p))
+		else if (l && flow_in_section(p)) {
+			seen(f, l, p);
 			site_of(f, p)->external = true;
+		}
 		break;
 	}
 	env_call(env, effect);

@@ -45,6 +45,15 @@ static bool debug_file(const struct lint_run *run, const struct lint_object *obj
 		if (!access(buf, R_OK))
 			return true;
 	}
+	/* A kernel is installed as vmlinuz-X, and what describes it as vmlinux-X. */
+	if (!strncmp(obj->module, "vmlinu", 6) && strlen(obj->module) > 6) {
+		snprintf(buf, bytes, "%s/boot/vmlinux%s", dir, obj->module + 7);
+		if (!access(buf, R_OK))
+			return true;
+		snprintf(buf, bytes, "%s/vmlinux%s", dir, obj->module + 7);
+		if (!access(buf, R_OK))
+			return true;
+	}
 	snprintf(buf, bytes, "%s/%s", dir, obj->module);
 	return !access(buf, R_OK);
 }

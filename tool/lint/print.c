@@ -21,17 +21,30 @@ static enum ui_style severity_style(enum lint_severity s)
 	return s == SEV_ERROR ? UI_BAD : s == SEV_WARNING ? UI_WARN : UI_FAINT;
 }
 
-static void finding_print(const struct lint_finding *f)
+/* @told: rules whose reason was given already. */
+static void finding_print(const struct lint_finding *f, bool *told)
 {
 	enum ui_style style = severity_style(f->severity);
+	char function[256], object[4096];
 
-	printf("%s: %s+0x%x: %s%s%s: %s [%s %s]\n", f->object, f->function, f->func_off,
+	snprintf(function, sizeof(function), "%s", f->function);
+	lint_clean(function);
+	snprintf(object, sizeof(object), "%s", f->object);
+	lint_clean(object);
+	printf("%s: %s+0x%x: %s%s%s: %s [%s %s]\n", object, function, f->func_off,
 	       ui_on(stdout, style), severity_name(f->severity), ui_off(stdout, style),
 	       f->message ? f->message : "", lint_rules[f->rule].id, lint_rules[f->rule].name);
 	if (f->chain)
 		printf("    reached by %s\n", f->chain);
 	if (f->source)
 		printf("    at %s\n", f->source);
+	if (told[f->rule])
+		return;
+	told[f->rule] = true;
+	printf("    why: ");
+	ui_paragraph(stdout, 9, lint_rules[f->rule].why);
+	printf("    mend: ");
+	ui_paragraph(stdout, 10, lint_rules[f->rule].mend);
 }
 
 static void counts_print(const struct lint_run *run)
@@ -70,12 +83,15 @@ static void table_of(const struct lint_row *rows, size_t n)
 	table_column(t, "under", TABLE_RIGHT);
 	table_column(t, "over", TABLE_RIGHT);
 	table_column(t, "unknown", TABLE_RIGHT);
+	table_column(t, "empty", TABLE_RIGHT);
 	table_column(t, "errors", TABLE_RIGHT);
+	table_column(t, "warnings", TABLE_RIGHT);
 	table_column(t, "notes", TABLE_RIGHT);
 	for (i = 0; i < n; i++) {
 		const struct lint_row *r = &rows[i];
 
-		if (!r->fp_insns && !r->state_insns && !r->begins && !r->errors && !r->notes)
+		if (!r->fp_insns && !r->state_insns && !r->begins && !r->errors &&
+		    !r->warnings && !r->notes)
 			continue;
 		lint_families_text(r->fp & ~(uint32_t)FP_STATE, families, sizeof(families));
 		lint_needs_text(r->need, need, sizeof(need));
@@ -89,7 +105,9 @@ static void table_of(const struct lint_row *rows, size_t n)
 		table_cell_styled(t, r->under ? UI_BAD : UI_PLAIN, "%zu", r->under);
 		table_cell(t, "%zu", r->over);
 		table_cell(t, "%zu", r->unknown);
+		table_cell(t, "%zu", r->empty);
 		table_cell_styled(t, r->errors ? UI_BAD : UI_PLAIN, "%zu", r->errors);
+		table_cell_styled(t, r->warnings ? UI_WARN : UI_PLAIN, "%zu", r->warnings);
 		table_cell(t, "%zu", r->notes);
 		shown++;
 	}
@@ -100,13 +118,14 @@ static void table_of(const struct lint_row *rows, size_t n)
 	table_free(t);
 }
 
+static const char *const kinds[ROLE_KINDS] = {
+        [ROLE_OWNER] = "owner",     [ROLE_POINTER] = "pointer", [ROLE_FORBID] = "forbid",
+        [ROLE_BEGINS] = "begins",   [ROLE_ENDS] = "ends",       [ROLE_STATE] = "state",
+        [ROLE_FOREIGN] = "foreign",
+};
+
 static void applied_print(const struct lint_conf *conf)
 {
-	static const char *const kinds[ROLE_KINDS] = {
-	        [ROLE_OWNER] = "owner",     [ROLE_POINTER] = "pointer", [ROLE_FORBID] = "forbid",
-	        [ROLE_BEGINS] = "begins",   [ROLE_ENDS] = "ends",       [ROLE_STATE] = "state",
-	        [ROLE_FOREIGN] = "foreign",
-	};
 	bool any = false;
 	size_t i;
 
@@ -122,11 +141,29 @@ static void applied_print(const struct lint_conf *conf)
 	}
 }
 
+/* Of other files, or a slip of the pen. */
+static void idle_print(const struct lint_conf *conf, bool list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < conf->nrole; i++)
+		n += lint_role_idle(&conf->role[i]);
+	if (!n)
+		return;
+	printf("\n%zu annotation%s of the configuration fit%s no function looked at%s\n", n,
+	       n == 1 ? "" : "s", n == 1 ? "s" : "", list ? ":" : " (--notes lists them)");
+	for (i = 0; list && i < conf->nrole; i++)
+		if (lint_role_idle(&conf->role[i]))
+			printf("    %s %s: %s\n", kinds[conf->role[i].kind], conf->role[i].name,
+			       conf->role[i].reason);
+}
+
 void lint_print_text(const struct lint_run *run, const struct lint_show *show)
 {
 	const struct lint_findings *all = &run->graph->found;
 	struct lint_row *rows = lint_rows(run);
 	size_t i, errors = 0, warnings = 0, notes = 0, known = 0;
+	bool told[RULES] = {false};
 
 	for (i = 0; i < all->n; i++) {
 		const struct lint_finding *f = &all->list[i];
@@ -140,13 +177,14 @@ void lint_print_text(const struct lint_run *run, const struct lint_show *show)
 		warnings += f->severity == SEV_WARNING;
 		notes += f->severity == SEV_NOTE;
 		if (f->severity != SEV_NOTE || show->notes)
-			finding_print(f);
+			finding_print(f, told);
 	}
 	if (!show->notes)
 		counts_print(run);
 	if (rows)
 		table_of(rows, run->nobj);
 	applied_print(run->conf);
+	idle_print(run->conf, show->notes);
 	if (run->graph->resolved)
 		printf("\npointers: %zu function%s reached through pointers of objects whose every "
 		       "pointer call is "
@@ -163,8 +201,9 @@ void lint_print_text(const struct lint_run *run, const struct lint_show *show)
 		printf("baseline %s: %zu known finding%s left out; %zu of its entries no longer "
 		       "occur\n",
 		       show->baseline, known, known == 1 ? "" : "s", show->fixed);
-	if (errors && !show->baseline)
-		printf("xstate lint --explain RULE says why a rule matters and how to mend or "
-		       "annotate\n");
+	if (run->other_kernels)
+		printf("the first file's kernel chose this profile, but %zu of the files %s for "
+		       "kernels of another: check them apart, or say --profile\n",
+		       run->other_kernels, run->other_kernels == 1 ? "is" : "are");
 	free(rows);
 }

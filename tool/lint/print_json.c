@@ -51,7 +51,8 @@ static void sections(struct jw *w, const struct lint_run *run, size_t o)
 		for (i = 0; i < g->node[id].nsite; i++) {
 			const struct lint_site *s = &g->node[id].site[i];
 
-			if (s->pair == UINT32_MAX)
+			/* A begin inside the protocol's own functions is not judged. */
+			if (s->pair == UINT32_MAX || s->verdict == VERDICT_NONE)
 				continue;
 			lint_families_text(s->fp, families, sizeof(families));
 			jw_object(w, NULL);
@@ -107,6 +108,8 @@ void lint_print_json(const struct lint_run *run, const struct lint_show *show)
 		jw_string(&w, "source", f->source);
 		jw_string(&w, "key", text);
 		jw_bool(&w, "known", f->known);
+		jw_string(&w, "why", lint_rules[f->rule].why);
+		jw_string(&w, "mend", lint_rules[f->rule].mend);
 		jw_end(&w);
 	}
 	jw_end(&w);
@@ -152,6 +155,19 @@ void lint_print_json(const struct lint_run *run, const struct lint_show *show)
 		jw_end(&w);
 	}
 	jw_end(&w);
+	jw_array(&w, "idle_annotations");
+	for (i = 0; i < run->conf->nrole; i++) {
+		const struct lint_role *r = &run->conf->role[i];
+
+		if (!lint_role_idle(r))
+			continue;
+		jw_object(&w, NULL);
+		jw_string(&w, "name", r->name);
+		jw_string(&w, "reason", r->reason);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_u64(&w, "other_kernels", run->other_kernels);
 	jw_u64(&w, "pointers_resolved", run->graph->resolved);
 	jw_array(&w, "unreadable");
 	for (i = 0; i < run->nfailed; i++) {
@@ -181,7 +197,65 @@ static void sarif_text(struct jw *w, const char *key, const char *text)
 	jw_end(w);
 }
 
-static void sarif_result(struct jw *w, const struct lint_finding *f)
+/* Ref: RFC 3986: all but unreserved characters and the slash are written as %XX. */
+static void sarif_uri(struct jw *w, const char *path)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	char *uri = malloc(3 * strlen(path) + 1), *p = uri;
+
+	for (; uri && *path; path++) {
+		unsigned char c = (unsigned char)*path;
+
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		    strchr("-._~/", c)) {
+			*p++ = (char)c;
+			continue;
+		}
+		*p++ = '%';
+		*p++ = hex[c >> 4];
+		*p++ = hex[c & 15];
+	}
+	if (uri)
+		*p = '\0';
+	jw_string(w, "uri", uri ? uri : "");
+	free(uri);
+}
+
+/* Files that could not be read: a run that left something out says so. */
+static void sarif_invocation(struct jw *w, const struct lint_run *run)
+{
+	size_t i;
+
+	jw_array(w, "invocations");
+	jw_object(w, NULL);
+	jw_bool(w, "executionSuccessful", run->nfailed == 0);
+	jw_array(w, "toolExecutionNotifications");
+	for (i = 0; i < run->nfailed; i++) {
+		char *text = NULL;
+
+		jw_object(w, NULL);
+		jw_string(w, "level", "error");
+		if (asprintf(&text, "%s %s", run->failed[i].path, run->failed[i].why) < 0)
+			text = NULL;
+		sarif_text(w, "message", text ? text : run->failed[i].why);
+		free(text);
+		jw_array(w, "locations");
+		jw_object(w, NULL);
+		jw_object(w, "physicalLocation");
+		jw_object(w, "artifactLocation");
+		sarif_uri(w, run->failed[i].path);
+		jw_end(w);
+		jw_end(w);
+		jw_end(w);
+		jw_end(w);
+		jw_end(w);
+	}
+	jw_end(w);
+	jw_end(w);
+	jw_end(w);
+}
+
+static void sarif_result(struct jw *w, const struct lint_finding *f, bool baseline)
 {
 	char key[1024], file[1024];
 	const char *colon = NULL;
@@ -208,7 +282,7 @@ static void sarif_result(struct jw *w, const struct lint_finding *f)
 	jw_object(w, NULL);
 	jw_object(w, "physicalLocation");
 	jw_object(w, "artifactLocation");
-	jw_string(w, "uri", line ? file : f->object);
+	sarif_uri(w, line ? file : f->object);
 	jw_end(w);
 	if (line) {
 		jw_object(w, "region");
@@ -229,7 +303,12 @@ static void sarif_result(struct jw *w, const struct lint_finding *f)
 	jw_object(w, "partialFingerprints");
 	jw_string(w, "xstateLint/1", key);
 	jw_end(w);
-	jw_string(w, "baselineState", f->known ? "unchanged" : "new");
+	if (baseline)
+		jw_string(w, "baselineState", f->known ? "unchanged" : "new");
+	jw_object(w, "properties");
+	jw_string(w, "why", lint_rules[f->rule].why);
+	jw_string(w, "mend", lint_rules[f->rule].mend);
+	jw_end(w);
 	jw_end(w);
 }
 
@@ -239,7 +318,6 @@ void lint_print_sarif(const struct lint_run *run, const struct lint_show *show)
 	struct jw w;
 	size_t i;
 
-	(void)show;
 	jw_begin(&w, stdout, ui.pretty);
 	jw_object(&w, NULL);
 	jw_string(&w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
@@ -263,10 +341,11 @@ void lint_print_sarif(const struct lint_run *run, const struct lint_show *show)
 	jw_end(&w);
 	jw_end(&w);
 	jw_end(&w);
+	sarif_invocation(&w, run);
 	jw_array(&w, "results");
 	for (i = 0; i < all->n; i++)
 		if (all->list[i].severity != SEV_OFF)
-			sarif_result(&w, &all->list[i]);
+			sarif_result(&w, &all->list[i], show->baseline != NULL);
 	jw_end(&w);
 	jw_end(&w);
 	jw_end(&w);

@@ -3,7 +3,7 @@
  * Which objects of a large run are kept. Most modules neither hold FP code nor speak the
  * protocol, and of them only names remain. One is fetched again when what is kept turns out
  * to concern it: it calls a function that asks something of its callers, or it defines one that
- * is called in a section. What is fetched may concern others, so this goes on until nothing does.
+ * is called in a section or takes the place of a weak one. What is fetched may concern others, so this goes on until nothing does.
  */
 #include "lint/wanted.h"
 
@@ -78,9 +78,13 @@ bool lint_names_keep(struct lint_names *names, const struct lint_object *obj)
 		    obj->str[obj->sym[i].st_name])
 			ok = hash_push(&names->imports,
 			               name_hash(obj->str + obj->sym[i].st_name));
-	for (i = 0; ok && i < obj->nfunc; i++)
+	for (i = 0; ok && i < obj->nfunc; i++) {
 		if (obj->func[i].flags & FUNC_EXPORTED)
 			ok = hash_push(&names->exports, name_hash(obj->func[i].name));
+		/* Its own calls of a weak function may lead to another object's. */
+		if (ok && obj->func[i].flags & FUNC_WEAK)
+			ok = hash_push(&names->imports, name_hash(obj->func[i].name));
+	}
 	return ok;
 }
 
@@ -140,6 +144,8 @@ bool lint_wanted_find(const struct lint_graph *g, struct lint_names *wanted)
 		                 SUM_LEAVES) &&
 		    !(node->role && node->role->kind != ROLE_NONE))
 			ok = hash_push(&wanted->imports, name_hash(lint_node_name(node)));
+		if (ok && lint_node_func(node)->flags & FUNC_WEAK)
+			ok = hash_push(&wanted->exports, name_hash(lint_node_name(node)));
 	}
 	for (i = 0; ok && i < g->nlink; i++) {
 		const struct lint_link *l = &g->link[i];
