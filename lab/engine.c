@@ -424,6 +424,10 @@ void engine_sum_counters(struct xst_counters *sum)
 		for (uint32_t id = 0; id < cpu_count; id++)
 			to[i] += ((const uint64_t *)&cpus[id].fpu.n)[i];
 	}
+	sum->section_longest = 0;
+	for (uint32_t id = 0; id < cpu_count; id++)
+		if (cpus[id].fpu.n.section_longest > sum->section_longest)
+			sum->section_longest = cpus[id].fpu.n.section_longest;
 }
 
 /* Whole instructions: the calibration is an average, so it is taken off the sum. */

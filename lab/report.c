@@ -36,6 +36,11 @@ static const struct {
 	COUNTER(apart_saves),
 	COUNTER(apart_loads),
 	COUNTER(apart_failed),
+	COUNTER(kernel_sections),
+	COUNTER(kernel_saves),
+	COUNTER(kernel_init_x87),
+	COUNTER(kernel_init_mxcsr),
+	COUNTER(section_longest),
 };
 #undef COUNTER
 
@@ -221,9 +226,12 @@ static void add_counters(const struct xst_counters *n, const struct xst_counters
 {
 	for (unsigned i = 0; i < COUNTERS; i++) {
 		size_t at = counters[i].offset;
+		uint64_t now = *(const uint64_t *)((const uint8_t *)n + at);
 
-		add_number(counters[i].name, *(const uint64_t *)((const uint8_t *)n + at) -
-						     *(const uint64_t *)((const uint8_t *)before + at));
+		/* The longest one is no sum. */
+		if (at != offsetof(struct xst_counters, section_longest))
+			now -= *(const uint64_t *)((const uint8_t *)before + at);
+		add_number(counters[i].name, now);
 	}
 }
 

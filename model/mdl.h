@@ -86,6 +86,7 @@ struct mdl_cpu {
 	struct mdl_choices *choices; /* NULL: take the answers mdl_choose() documents */
 	uint64_t saves, loads;       /* instructions executed without a fault */
 	uint64_t skipped;            /* components a save did not write thanks to XMODIFIED */
+	uint64_t transitions;        /* legacy SSE instructions over upper halves in use */
 	int surprise;                /* first vector raised where the world contract allows none */
 
 	/* Defects of emulators and hypervisors, for tests. */
@@ -153,22 +154,30 @@ void mdl_wrote(struct mdl_cpu *c, unsigned i);
  */
 int mdl_access(struct mdl_cpu *c, unsigned i, bool vex);
 
+#ifdef MDL_TOKENS
+#define MDL_TOKEN_FNINIT 13u /* FNINIT's values over contents that it leaves */
+#endif
+int mdl_fninit(struct mdl_cpu *c);
+int mdl_ldmxcsr(struct mdl_cpu *c, uint32_t mxcsr);
+int mdl_vldmxcsr(struct mdl_cpu *c, uint32_t mxcsr);
+int mdl_vzeroupper(struct mdl_cpu *c);
+int mdl_tilerelease(struct mdl_cpu *c);
+
 /* FNCLEX; EMMS; FILD of kernel memory: FOP, FIP and FDP are the kernel's afterwards (zeros here). */
 int mdl_scrub_fip(struct mdl_cpu *c);
 
 #ifndef MDL_TOKENS
 /* Instructions of user programmes; each returns its vector. */
-int mdl_fninit(struct mdl_cpu *c);
 int mdl_fnclex(struct mdl_cpu *c);
 int mdl_fldcw(struct mdl_cpu *c, uint16_t fcw);
 int mdl_fld(struct mdl_cpu *c, const uint8_t value[10]); /* FLD m80 */
 int mdl_emms(struct mdl_cpu *c);
-int mdl_ldmxcsr(struct mdl_cpu *c, uint32_t mxcsr);
+int mdl_fldenv(struct mdl_cpu *c, const uint32_t env[7]);
+int mdl_fnstenv(struct mdl_cpu *c, uint32_t env[7]);
 int mdl_movdqu(struct mdl_cpu *c, unsigned xmm, const uint8_t value[16]);  /* XMM0-15, no VEX */
 int mdl_vmovdqu(struct mdl_cpu *c, unsigned ymm, const uint8_t value[32]); /* YMM0-15 */
 int mdl_vmovdqu64(struct mdl_cpu *c, unsigned zmm, const uint8_t value[64]); /* ZMM0-31 */
 int mdl_kmovq(struct mdl_cpu *c, unsigned k, uint64_t value);
-int mdl_vzeroupper(struct mdl_cpu *c);
 int mdl_vzeroall(struct mdl_cpu *c);
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How one component's registers and an image meet: whole bytes, or one token (MDL_TOKENS).
- * Shared by mdl_save.c and mdl_load.c only.
+ * Shared by the model's own files only.
  */
 #ifndef MDL_IMAGE_H
 #define MDL_IMAGE_H
@@ -9,6 +9,10 @@
 #include <string.h>
 
 #include "mdl.h"
+
+#ifndef MDL_TOKENS
+void mdl_set_top(uint8_t *x87, uint32_t top);
+#endif
 
 static inline uint64_t mdl_get64(const uint8_t *p)
 {

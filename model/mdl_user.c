@@ -2,37 +2,6 @@
 /* Instructions of user programmes that change the state: the ones tests need, exactly. */
 #include "mdl_image.h"
 
-/* Turn the stack so that register 0 of the image is physical register @top. */
-static void set_top(uint8_t *r, uint32_t top)
-{
-	const uint32_t fsw = mdl_get16(r + 2), old = fsw >> 11 & 7;
-	uint8_t copy[128];
-	uint32_t i;
-
-	memcpy(copy, r + 32, sizeof(copy));
-	for (i = 0; i < 8; i++)
-		memcpy(r + 32 + 16 * i, copy + 16 * ((i + top - old) & 7), 16);
-	mdl_put16(r + 2, (fsw & ~0x3800u) | top << 11);
-}
-
-/* Control, status, tags and pointers; the registers keep their contents. */
-int mdl_fninit(struct mdl_cpu *c)
-{
-	uint8_t *r = c->regs.X87;
-
-	if (mdl_access(c, XST_COMP_X87, false))
-		return MDL_NM;
-	set_top(r, 0);
-	memset(r, 0, 24);
-	mdl_put16(r, MDL_FCW_INIT);
-	if (mdl_is_init(c, XST_COMP_X87) && !mdl_choose(c, MDL_INIT_IN_USE, XST_COMP_X87))
-		c->xinuse &= ~XST_MASK_X87;
-	else
-		c->xinuse |= XST_MASK_X87;
-	c->xmodified |= XST_MASK_X87;
-	return MDL_OK;
-}
-
 int mdl_fnclex(struct mdl_cpu *c)
 {
 	uint8_t *r = c->regs.X87;
@@ -71,7 +40,7 @@ int mdl_fld(struct mdl_cpu *c, const uint8_t value[10])
 	if (mdl_access(c, XST_COMP_X87, false))
 		return MDL_NM;
 	top = ((mdl_get16(r + 2) >> 11) - 1) & 7;
-	set_top(r, top);
+	mdl_set_top(r, top);
 	memcpy(r + 32, value, 10);
 	memset(r + 42, 0, 6);
 	r[4] = (uint8_t)(r[4] | 1u << top);
@@ -88,21 +57,8 @@ int mdl_emms(struct mdl_cpu *c)
 	if (c->cr0 & MDL_CR0_TS)
 		return MDL_NM;
 	c->regs.X87[4] = 0;
-	set_top(c->regs.X87, 0);
+	mdl_set_top(c->regs.X87, 0);
 	mdl_wrote(c, XST_COMP_X87);
-	return MDL_OK;
-}
-
-int mdl_ldmxcsr(struct mdl_cpu *c, uint32_t mxcsr)
-{
-	const int vector = mdl_access(c, XST_COMP_SSE, false);
-
-	if (vector)
-		return vector;
-	if (mxcsr & ~c->caps->mxcsr_mask)
-		return MDL_GP;
-	c->mxcsr = mxcsr;
-	c->xmodified |= XST_MASK_SSE;
 	return MDL_OK;
 }
 
@@ -172,19 +128,7 @@ int mdl_kmovq(struct mdl_cpu *c, unsigned k, uint64_t value)
 	return MDL_OK;
 }
 
-/* Clear what both VZERO instructions clear. Only the registers below 16 are touched. */
-int mdl_vzeroupper(struct mdl_cpu *c)
-{
-	const int vector = mdl_access(c, XST_COMP_AVX, true);
-
-	if (vector)
-		return vector;
-	mdl_init(c, XST_COMP_AVX);
-	if (c->xcr0 & XST_MASK_ZMM_HI256)
-		mdl_init(c, XST_COMP_ZMM_HI256);
-	return MDL_OK;
-}
-
+/* What both VZERO instructions clear, and the XMM registers. */
 int mdl_vzeroall(struct mdl_cpu *c)
 {
 	const int vector = mdl_vzeroupper(c);
@@ -192,5 +136,42 @@ int mdl_vzeroall(struct mdl_cpu *c)
 	if (vector)
 		return vector;
 	mdl_init(c, XST_COMP_SSE);
+	return MDL_OK;
+}
+
+/* The tag word has two bits a register: 3 is empty. */
+int mdl_fldenv(struct mdl_cpu *c, const uint32_t env[7])
+{
+	uint8_t *r = c->regs.X87;
+	uint32_t i, valid = 0;
+
+	if (mdl_access(c, XST_COMP_X87, false))
+		return MDL_NM;
+	for (i = 0; i < 8; i++)
+		valid |= (env[2] >> (2 * i) & 3u) != 3u ? 1u << i : 0u;
+	mdl_set_top(r, env[1] >> 11 & 7);
+	mdl_put16(r, (env[0] & 0x1f7fu) | 0x40u);
+	mdl_put16(r + 2, env[1] & 0xffffu);
+	r[4] = (uint8_t)valid;
+	mdl_wrote(c, XST_COMP_X87);
+	return MDL_OK;
+}
+
+/* Full tags are not computed: a register in use is 0, "valid". Exceptions are masked afterwards. */
+int mdl_fnstenv(struct mdl_cpu *c, uint32_t env[7])
+{
+	uint8_t *r = c->regs.X87;
+	uint32_t i;
+
+	if (mdl_access(c, XST_COMP_X87, false))
+		return MDL_NM;
+	memset(env, 0, 7 * sizeof(env[0]));
+	env[0] = mdl_get16(r) | 0xffff0000u;
+	env[1] = mdl_get16(r + 2) | 0xffff0000u;
+	env[2] = 0xffff0000u;
+	for (i = 0; i < 8; i++)
+		env[2] |= ((uint32_t)r[4] >> i & 1u ? 0u : 3u) << (2 * i);
+	mdl_put16(r, mdl_get16(r) | 0x3fu);
+	mdl_wrote(c, XST_COMP_X87);
 	return MDL_OK;
 }

@@ -99,6 +99,75 @@ static inline uint32_t xst_w_mxcsr(void *world)
 	return ((struct mdl_cpu *)world)->mxcsr;
 }
 
+static inline unsigned long xst_w_irq_save(void *world)
+{
+	(void)world;
+	return 0;
+}
+
+static inline void xst_w_irq_restore(void *world, unsigned long flags)
+{
+	(void)world;
+	(void)flags;
+}
+
+static inline bool xst_w_x87_ready(void *world)
+{
+	return !mdl_access(world, XST_COMP_X87, false);
+}
+
+static inline void xst_w_fninit(void *world)
+{
+	mdl_surprise(world, mdl_fninit(world));
+}
+
+static inline void xst_w_ldmxcsr(void *world, uint32_t v)
+{
+	mdl_surprise(world, mdl_ldmxcsr(world, v));
+}
+
+static inline void xst_w_vldmxcsr(void *world, uint32_t v)
+{
+	mdl_surprise(world, mdl_vldmxcsr(world, v));
+}
+
+static inline void xst_w_vzeroupper(void *world)
+{
+	mdl_surprise(world, mdl_vzeroupper(world));
+}
+
+static inline void xst_w_tilerelease(void *world)
+{
+	mdl_surprise(world, mdl_tilerelease(world));
+}
+
+static inline uint64_t xst_w_xcr0(void *world)
+{
+	return ((struct mdl_cpu *)world)->xcr0;
+}
+
+static inline uint64_t xst_w_xfd(void *world)
+{
+	return ((struct mdl_cpu *)world)->xfd;
+}
+
+static inline void xst_w_set_xfd(void *world, uint64_t v)
+{
+	((struct mdl_cpu *)world)->xfd = v;
+}
+
+#ifndef MDL_TOKENS
+static inline void xst_w_fnstenv(void *world, uint32_t env[7])
+{
+	mdl_surprise(world, mdl_fnstenv(world, env));
+}
+
+static inline void xst_w_fldenv(void *world, const uint32_t env[7])
+{
+	mdl_surprise(world, mdl_fldenv(world, env));
+}
+#endif
+
 static inline void xst_w_scrub_fip(void *world)
 {
 	mdl_surprise(world, mdl_scrub_fip(world));

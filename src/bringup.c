@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Bring a machine and its CPUs up; test the save form before any task depends on it. */
 #include <xst/bringup.h>
+#include <xst/kernel.h>
 
 #include "registers.h"
 
@@ -169,6 +170,8 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->owner = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
 	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
+	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
+	cpu->sections.state = XST_SECTION_IDLE;
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);
@@ -200,4 +203,5 @@ void xst_cpu_offline(struct xst_cpu *cpu)
 	cpu->bits = evict(cpu, cpu->bits) & ~(XST_B_LIVE | XST_B_INIT | XST_B_APART_LIVE |
 					      XST_B_READY);
 	cpu->owner = NULL;
+	cpu->sections.state = XST_SECTION_DOWN;
 }

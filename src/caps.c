@@ -420,6 +420,17 @@ bool xst_caps_leaky(const struct xst_caps *caps)
 	return true;
 }
 
+enum xst_mxcsr_form xst_mxcsr_form(const struct xst_caps *caps, uint64_t mask)
+{
+	const bool phi = caps->model == 0x57 || caps->model == 0x85;
+
+	if (!caps->sse || !caps->fxsr)
+		return XST_MXCSR_NONE;
+	if (!(mask & XST_MASK_AVX))
+		return XST_MXCSR_LEGACY;
+	return vendor_is(caps, "GenuineIntel") && !phi ? XST_MXCSR_CLEAN : XST_MXCSR_VEX;
+}
+
 bool xst_caps_erratum_1386(const struct xst_caps *caps)
 {
 	/* The first patch level with the fix, by model: Zen 1, Zen+ and Zen 2 server parts got one;

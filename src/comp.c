@@ -127,6 +127,10 @@ const char *xst_strerror(int code)
 		return "restore faults";
 	case XST_ERR_LIVE:
 		return "live state would be lost";
+	case XST_ERR_NESTED:
+		return "a section inside a section";
+	case XST_ERR_NOT_UP:
+		return "this CPU is not up";
 	default:
 		return "unknown status";
 	}

@@ -5,7 +5,7 @@
 void xst_cpu_read_counters(const struct xst_cpu *cpu, struct xst_reading *reading)
 {
 	reading->n = cpu->n;
-	reading->bytes_nominal = cpu->n.saves * cpu->sys->layout.bytes +
+	reading->bytes_nominal = (cpu->n.saves + cpu->n.kernel_saves) * cpu->sys->layout.bytes +
 				 cpu->n.apart_saves * cpu->sys->apart_layout.bytes;
 	reading->epoch = cpu->epoch;
 }
@@ -20,5 +20,6 @@ bool xst_counters_balanced(const struct xst_counters *n)
 	return n->validations == n->loads + n->loads_skipped_owner + n->loads_elided_init +
 					 n->loads_failed &&
 	       n->preloads <= n->validations && n->traps <= n->validations &&
-	       n->apart_failed <= n->apart_loads;
+	       n->apart_failed <= n->apart_loads && n->kernel_init_x87 <= n->kernel_sections &&
+	       n->kernel_init_mxcsr <= n->kernel_sections;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every row of tests/cases.tsv names a test that is there and carries the id; and no id of the
-areas that the CPU and image parts answer for is missing, where the collection is at hand.
+areas that the CPU, image and section parts answer for is missing, where the collection is at hand.
 
     cases.py SOURCE_ROOT
 """
@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 
-AREAS = ("HDR", "SEC", "GDB", "MIG", "ABI", "ENU", "LAY", "CMP", "RTL")
+AREAS = ("HDR", "SEC", "GDB", "MIG", "ABI", "ENU", "LAY", "CMP", "RTL", "KFP")
 # Cases that are about the engine or fibers, not about images; their tests are listed when they come.
 ENGINE = {"RTL-04", "RTL-05", "SEC-09", "SEC-12", "HDR-21", "ABI-08", "ABI-11", "MIG-17"}
 

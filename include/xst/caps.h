@@ -153,6 +153,30 @@ int xst_caps_cover(const struct xst_caps *boot, const struct xst_caps *ap, uint6
  */
 int xst_caps_agree(const struct xst_caps *boot, const struct xst_caps *ap, struct xst_diag *diag);
 
+/* How MXCSR is loaded so that no transition between SSE and AVX code is paid, and whether the
+ * user's upper halves are cleared once they are saved. */
+enum xst_mxcsr_form {
+	XST_MXCSR_NONE,   /* there is no MXCSR */
+	XST_MXCSR_LEGACY, /* LDMXCSR: no AVX, no transitions */
+	XST_MXCSR_VEX,    /* VLDMXCSR */
+	XST_MXCSR_CLEAN,  /* VZEROUPPER behind the save of a user's state, then VLDMXCSR */
+};
+
+/**
+ * xst_mxcsr_form() - the way to load MXCSR without a transition between SSE and AVX code.
+ * @caps: the CPU.
+ * @mask: components enabled.
+ *
+ * LDMXCSR is a legacy SSE instruction: where upper halves of vector registers are in use, some CPUs
+ * pay for it. With AVX there is VLDMXCSR. Intel's cores (not Xeon Phi, where VZEROUPPER is dear) also
+ * pay for every legacy SSE instruction a section executes over a user's upper halves, so there they
+ * are cleared once after the save.
+ *
+ * Context: any ring; pure.
+ * Ref:     Intel Optimization Reference Manual, "Mixing AVX Code with SSE Code"
+ */
+enum xst_mxcsr_form xst_mxcsr_form(const struct xst_caps *caps, uint64_t mask);
+
 /**
  * xst_caps_leaf_d() - leaf 0DH as a guest with a given profile must be shown it.
  * @caps:     the CPU it runs on.

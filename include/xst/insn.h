@@ -194,6 +194,38 @@ static inline void xst_stmxcsr(uint32_t *v)
 	__asm__ volatile("stmxcsr %0" : "=m"(*v));
 }
 
+/* The form with a VEX prefix: no transition from AVX code. #UD without AVX in XCR0. */
+static inline void xst_vldmxcsr(const uint32_t *v)
+{
+	__asm__ volatile("vldmxcsr %0" : : "m"(*v));
+}
+
+/* Upper halves of the vector registers to INIT. #UD without AVX in XCR0. */
+static inline void xst_vzeroupper(void)
+{
+	__asm__ volatile("vzeroupper" : : : "memory");
+}
+
+/* All tiles and their configuration to INIT. #UD without AMX in XCR0; 64-bit mode only. */
+static inline void xst_tilerelease(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile(".byte 0xc4,0xe2,0x78,0x49,0xc0" /* tilerelease */ : : : "memory");
+#endif
+}
+
+/* The 28-byte form: control, status and tag word, each in four bytes, then the pointers. FNSTENV
+ * masks all exceptions; FLDENV reports one that is pending. */
+static inline void xst_fnstenv(uint32_t env[7])
+{
+	__asm__ volatile("fnstenv %0" : "=m"(*(uint32_t(*)[7])env));
+}
+
+static inline void xst_fldenv(const uint32_t env[7])
+{
+	__asm__ volatile("fldenv %0" : : "m"(*(const uint32_t(*)[7])env));
+}
+
 /*
  * Put the kernel's own values into FOP, FIP and FDP: AMD and Hygon CPUs without RstrFpErrPtrs do not
  * load them when no exception is pending, so the task before would show. Clears pending exceptions

@@ -31,6 +31,18 @@
  *                      that memory cannot be accessed. Check that the range is user memory at all,
  *                      and let a fault within it end the copy (your exception table): what was
  *                      copied until then may stay. Default: memcpy, and nothing ever fails.
+ *
+ *   XST_IRQ_SAVE(flags), XST_IRQ_RESTORE(flags)
+ *                      store the interrupt flag in @flags (unsigned long) and disable interrupts, and
+ *                      put it back: while a section takes the registers from a user (kernel.h).
+ *                      Default: PUSHF and CLI, POPF in ring 0; nothing in other worlds.
+ *
+ *   XST_CLOCK()        a clock of 64 bits; the longest section is counted in its units. Default: none,
+ *                      and nothing is counted.
+ *
+ *   XST_SECTION_REPORT(cpu, report)
+ *                      a section was misused: @report is a const struct xst_section_report *, valid
+ *                      during the call (kernel.h). Default: nothing; the status still says no.
  */
 #ifndef XST_PORT_H
 #define XST_PORT_H
@@ -56,6 +68,9 @@
 #endif
 #ifndef XST_COPY_FROM_USER
 #define XST_COPY_FROM_USER(dst, src, bytes) (__builtin_memcpy(dst, src, bytes), 0)
+#endif
+#ifndef XST_SECTION_REPORT
+#define XST_SECTION_REPORT(cpu, report) ((void)(report))
 #endif
 #ifndef XST_ASM_FIXUP
 #define XST_ASM_FIXUP(fault, resume) ""

@@ -28,6 +28,13 @@
 #define xst_ctx_exit              XST_PASTE(XST_PREFIX, ctx_exit)
 #define xst_validate              XST_PASTE(XST_PREFIX, validate)
 #define xst_cpu_set_policy        XST_PASTE(XST_PREFIX, cpu_set_policy)
+#define xst_kernel_begin          XST_PASTE(XST_PREFIX, kernel_begin)
+#define xst_kernel_end            XST_PASTE(XST_PREFIX, kernel_end)
+#define xst_kernel_give_tiles     XST_PASTE(XST_PREFIX, kernel_give_tiles)
+#define xst_section_init          XST_PASTE(XST_PREFIX, section_init)
+#define xst_section_begin         XST_PASTE(XST_PREFIX, section_begin)
+#define xst_section_resume        XST_PASTE(XST_PREFIX, section_resume)
+#define xst_section_end           XST_PASTE(XST_PREFIX, section_end)
 #endif
 
 #endif

@@ -29,6 +29,8 @@ enum xst_status {
 	XST_ERR_MISMATCH = -10,      /* two sources disagree (CPUs, sums, self-test) */
 	XST_ERR_FAULT = -11,         /* the restore would fault, or did */
 	XST_ERR_LIVE = -12,          /* live state would be lost */
+	XST_ERR_NESTED = -13,        /* a section inside a section */
+	XST_ERR_NOT_UP = -14,        /* this CPU has not been brought up for it */
 };
 
 /* What a diagnosis is about when no component is. */

@@ -10,6 +10,7 @@
  *   neither, owner == C  the registers are a copy of C's area, unless C ran elsewhere since
  *                        (C->last_cpu != cpu->id) or its area was edited (last_cpu = none).
  *   owner == NULL        the registers are nobody's.
+ *   owner == the CPU     the registers are the kernel's, after an in-kernel section (kernel.h).
  *   INIT                 the registers are known to be INIT.
  *
  * A task that is not running has its truth in its area, unless its home says where it is. Only the
@@ -68,12 +69,17 @@ struct xst_counters {
 	uint64_t apart_saves;         /* the second image: components that TS does not guard */
 	uint64_t apart_loads;
 	uint64_t apart_failed;        /* subset of apart_loads that faulted; the task got INIT */
+	uint64_t kernel_sections;     /* in-kernel sections begun, kernel.h */
+	uint64_t kernel_saves;        /* save instructions they caused; not in saves */
+	uint64_t kernel_init_x87;     /* FNINIT for a section */
+	uint64_t kernel_init_mxcsr;   /* MXCSR loaded for a section */
+	uint64_t section_longest;     /* in units of XST_CLOCK(); the greatest, not a sum */
 };
 
 /* A reading: the counters, what follows from them, and the epoch they belong to. */
 struct xst_reading {
 	struct xst_counters n;
-	uint64_t bytes_nominal; /* area bytes of the mask times the saves */
+	uint64_t bytes_nominal; /* area bytes of the mask times saves + kernel_saves */
 	uint64_t epoch;         /* number of policy changes so far */
 };
 
@@ -114,6 +120,27 @@ enum xst_slot {
 #define XST_B_TS         (1u << 14) /* what CR0.TS holds */
 #define XST_B_SLOT       (1u << 15) /* slot is not XST_SLOT_UNKNOWN */
 
+enum xst_section_state {
+	XST_SECTION_DOWN,  /* the CPU is not up */
+	XST_SECTION_IDLE,  /* none runs */
+	XST_SECTION_BUSY,  /* one runs, or is being entered or left */
+	XST_SECTION_EARLY, /* one runs on a CPU that is not up: x87 and MMX only */
+};
+
+/* A CPU's in-kernel sections; kernel.h explains them. */
+struct xst_sections {
+	const void *caller; /* of the one that runs */
+	uint8_t state;      /* enum xst_section_state */
+	uint8_t in_place;   /* XST_NEED_*: initial values the registers hold while they are the kernel's */
+	uint8_t need;       /* what the one that runs declared */
+	uint8_t form;       /* enum xst_mxcsr_form */
+	bool tiles_live;    /* the user's tiles are in the area below */
+	uint8_t in_use;     /* checking builds: what was in use at begin */
+	void *tiles;        /* the embedder's area for them, or NULL */
+	uint64_t xfd;       /* IA32_XFD at begin */
+	uint64_t began;     /* XST_CLOCK() then */
+};
+
 /* One CPU. */
 struct xst_cpu {
 	struct xst_ctx *cur;   /* running task; NULL: a kernel thread or nothing */
@@ -129,6 +156,7 @@ struct xst_cpu {
 	struct xst_policy policy;
 	uint64_t epoch;
 	struct xst_counters n;
+	struct xst_sections sections;
 };
 
 /* Flags of xst_cpu_set_policy(). */

@@ -17,6 +17,15 @@
  *   xst_w_save(world, insn, area, mask)         one instruction
  *   xst_w_load(world, insn, area, mask)         one instruction; 0 or the vector it faulted with
  *
+ * For in-kernel sections:
+ *   xst_w_irq_save(world), xst_w_irq_restore(world, flags)
+ *   xst_w_x87_ready(world)                      before bring-up: would FNINIT execute?
+ *   xst_w_fninit(world), xst_w_vzeroupper(world), xst_w_tilerelease(world)
+ *   xst_w_ldmxcsr(world, v), xst_w_vldmxcsr(world, v)
+ *   xst_w_xcr0(world)                           XGETBV with ECX = 0
+ *   xst_w_xfd(world), xst_w_set_xfd(world, v)   IA32_XFD
+ *   xst_w_fnstenv(world, env), xst_w_fldenv(world, env)    checking builds
+ *
  * @world is struct xst_cpu's member of that name; only software CPUs need it.
  */
 #ifndef XST_WORLD_H

@@ -47,6 +47,56 @@ static inline void xst_w_scrub_fip(void *world)
 	xst_scrub_fip();
 }
 
+static inline void xst_w_fninit(void *world)
+{
+	(void)world;
+	xst_fninit();
+}
+
+static inline void xst_w_ldmxcsr(void *world, uint32_t v)
+{
+	(void)world;
+	xst_ldmxcsr(&v);
+}
+
+static inline void xst_w_vldmxcsr(void *world, uint32_t v)
+{
+	(void)world;
+	xst_vldmxcsr(&v);
+}
+
+static inline void xst_w_vzeroupper(void *world)
+{
+	(void)world;
+	xst_vzeroupper();
+}
+
+static inline void xst_w_tilerelease(void *world)
+{
+	(void)world;
+	xst_tilerelease();
+}
+
+static inline uint64_t xst_w_xcr0(void *world)
+{
+	(void)world;
+	return xst_xgetbv(0);
+}
+
+#ifdef XST_CHECK_SECTIONS
+static inline void xst_w_fnstenv(void *world, uint32_t env[7])
+{
+	(void)world;
+	xst_fnstenv(env);
+}
+
+static inline void xst_w_fldenv(void *world, const uint32_t env[7])
+{
+	(void)world;
+	xst_fldenv(env);
+}
+#endif
+
 /* Comparisons by halves instead of a switch: a jump table would cost a retpoline on this path. */
 static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
 {

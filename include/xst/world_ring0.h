@@ -51,6 +51,45 @@ static inline void xst_w_sums(void *world, uint32_t *standard, uint32_t *compact
 	xst_cpuid(0xd, 1, &a, compacted, &c, &d);
 }
 
+#ifndef XST_IRQ_SAVE
+#define XST_IRQ_SAVE(flags)    __asm__ volatile("pushf\n\tpop %0\n\tcli" : "=r"(flags) : : "memory")
+#define XST_IRQ_RESTORE(flags) __asm__ volatile("push %0\n\tpopf" : : "r"(flags) : "memory", "cc")
+#endif
+
+static inline unsigned long xst_w_irq_save(void *world)
+{
+	unsigned long flags;
+
+	(void)world;
+	XST_IRQ_SAVE(flags);
+	return flags;
+}
+
+static inline void xst_w_irq_restore(void *world, unsigned long flags)
+{
+	(void)world;
+	XST_IRQ_RESTORE(flags);
+}
+
+/* Neither emulated nor left to first use. */
+static inline bool xst_w_x87_ready(void *world)
+{
+	(void)world;
+	return !(xst_read_cr0() & (XST_CR0_EM | XST_CR0_TS));
+}
+
+static inline uint64_t xst_w_xfd(void *world)
+{
+	(void)world;
+	return xst_rdmsr(XST_MSR_XFD);
+}
+
+static inline void xst_w_set_xfd(void *world, uint64_t v)
+{
+	(void)world;
+	xst_wrmsr(XST_MSR_XFD, v);
+}
+
 static inline void xst_w_clts(void *world)
 {
 	(void)world;

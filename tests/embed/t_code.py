@@ -26,6 +26,8 @@ def allowed(root):
     names = set(re.findall(r"XST_INSN_SAVE\((\w+)\)", text))
     for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
         names |= {m[1] for m in re.finditer(r"(?:^|\\[nt]|\\t)\s*([a-z]+)", literal)}
+    # Bytes have the mnemonic beside them.
+    names |= set(re.findall(r'"\.byte [^"]*" /\* (\w+)', text))
     names |= {n + "64" for n in names}
     return {n for n in names if STATE.fullmatch(n)}
 

@@ -30,10 +30,16 @@ static bool runs_nowhere(const struct machine *m, unsigned t)
 	return cur(m, 0) != t && cur(m, 1) != t;
 }
 
+/* Neither off nor in a section, which nothing may interrupt but an interrupt. */
+static bool is_free(const struct machine *m, unsigned c)
+{
+	return m->mode[c] == KERNEL || m->mode[c] == USER;
+}
+
 /* Is @t a task that code on CPU @c may work on? */
 static bool reachable(const struct machine *m, unsigned c, unsigned t)
 {
-	return m->mode[c] != OFFLINE && m->alive[t] && (runs_here(m, c, t) || runs_nowhere(m, t));
+	return is_free(m, c) && m->alive[t] && (runs_here(m, c, t) || runs_nowhere(m, t));
 }
 
 static uint64_t *header(const struct machine *m, unsigned t)
@@ -69,7 +75,7 @@ static bool elsewhere(const struct machine *m, unsigned c, unsigned t)
 
 static bool can_go(const struct machine *m, unsigned c, unsigned t)
 {
-	return m->mode[c] != OFFLINE && !runs_here(m, c, t) &&
+	return is_free(m, c) && !runs_here(m, c, t) &&
 	       (t == NONE || (m->alive[t] && runs_nowhere(m, t)));
 }
 
@@ -227,7 +233,7 @@ static void run_spoil(struct machine *m, unsigned c, unsigned t)
 
 static bool can_fork(const struct machine *m, unsigned c, unsigned child)
 {
-	return m->mode[c] != OFFLINE && m->cpu[c].cur && !m->alive[child];
+	return is_free(m, c) && m->cpu[c].cur && !m->alive[child];
 }
 
 static void begin(struct machine *m, unsigned t, bool empty)
@@ -269,7 +275,7 @@ static void run_new(struct machine *m, unsigned c, unsigned a)
 static bool can_exec(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
-	return m->mode[c] != OFFLINE && m->cpu[c].cur;
+	return is_free(m, c) && m->cpu[c].cur;
 }
 
 static void run_exec(struct machine *m, unsigned c, unsigned a)
@@ -314,13 +320,14 @@ static void run_knob(struct machine *m, unsigned c, unsigned p)
 	if (xst_cpu_set_policy(&m->cpu[c], &m->cfg->policy[p], XST_FORCE, NULL))
 		breaks(m, CHECK_WORLD, "a policy is refused");
 	m->policy[c] = (uint8_t)p;
-	m->mode[c] = KERNEL;
+	if (m->mode[c] != SECTION)
+		m->mode[c] = KERNEL;
 	drop_slot(m, c);
 }
 
 static bool can_settle(const struct machine *m, unsigned c, unsigned t)
 {
-	return m->mode[c] != OFFLINE && m->alive[t] && runs_nowhere(m, t) &&
+	return is_free(m, c) && m->alive[t] && runs_nowhere(m, t) &&
 	       xst_ctx_home(&m->task[t]) != XST_NO_CPU;
 }
 
@@ -334,7 +341,7 @@ static void run_settle(struct machine *m, unsigned c, unsigned t)
 static bool can_offline(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
-	return m->mode[c] != OFFLINE;
+	return is_free(m, c);
 }
 
 static void run_offline(struct machine *m, unsigned c, unsigned a)
@@ -369,6 +376,97 @@ static void run_online(struct machine *m, unsigned c, unsigned a)
 	m->mode[c] = KERNEL;
 }
 
+/* The section that just began: is what it declared there? Then it uses all it may. */
+static void use_section(struct machine *m, unsigned c, unsigned need, bool only_copy)
+{
+	struct mdl_cpu *hw = &m->hw[c];
+	const uint8_t x87 = *machine_reg(m, c, C_X87);
+	const bool sse = m->caps.sse;
+
+	if (mdl_access(hw, sse ? XST_COMP_SSE : XST_COMP_X87, false)) {
+		breaks(m, CHECK_KERNEL, "the section's first instruction would trap");
+		return;
+	}
+	if ((need & XST_NEED_X87) && x87 != TOKEN_INIT && x87 != MDL_TOKEN_FNINIT)
+		breaks(m, CHECK_KERNEL, "a section that declared x87 sees another's control word");
+	if ((need & XST_NEED_MXCSR) && sse && hw->mxcsr != MDL_MXCSR_INIT)
+		breaks(m, CHECK_KERNEL, "a section that declared MXCSR sees another's");
+	if (m->cpu[c].n.kernel_saves > only_copy)
+		breaks(m, CHECK_KERNEL, "a section saves what was saved");
+	if (need & XST_NEED_X87) {
+		*machine_reg(m, c, C_X87) = TOKEN_GARBAGE;
+		mdl_wrote(hw, XST_COMP_X87);
+	}
+	if (sse) {
+		*machine_reg(m, c, C_SSE) = TOKEN_GARBAGE;
+		mdl_wrote(hw, XST_COMP_SSE);
+		if (need & XST_NEED_MXCSR)
+			hw->mxcsr = MXCSR_OTHER;
+	}
+	if (machine_has(m, C_AVX)) {
+		*machine_reg(m, c, C_AVX) = TOKEN_GARBAGE;
+		mdl_wrote(hw, XST_COMP_AVX);
+	}
+	m->in_place[c] = NONE;
+}
+
+static void begin_section(struct machine *m, unsigned c, unsigned need)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+	const bool only_copy = cpu->bits & (XST_B_LIVE | XST_B_DIRTY);
+
+	if (!xst_kernel_usable(cpu, m->mode[c] == USER ? XST_CONTEXT_HARDIRQ : XST_CONTEXT_TASK) ||
+	    xst_kernel_begin(cpu, need))
+		breaks(m, CHECK_KERNEL, "a section is refused");
+	else
+		use_section(m, c, need, only_copy);
+}
+
+static bool can_begin(const struct machine *m, unsigned c, unsigned need)
+{
+	(void)need;
+	return m->cfg->sections && is_free(m, c);
+}
+
+static void run_begin(struct machine *m, unsigned c, unsigned need)
+{
+	begin_section(m, c, need);
+	m->mode[c] = SECTION;
+}
+
+static bool can_end(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return m->mode[c] == SECTION;
+}
+
+static void run_end(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	xst_kernel_end(&m->cpu[c]);
+	m->mode[c] = KERNEL;
+}
+
+static bool can_irq(const struct machine *m, unsigned c, unsigned need)
+{
+	(void)need;
+	return m->cfg->sections && m->mode[c] != OFFLINE;
+}
+
+/* An interrupt with a section of its own; inside of another one it must do without. */
+static void run_irq(struct machine *m, unsigned c, unsigned need)
+{
+	if (m->mode[c] == SECTION) {
+		if (xst_kernel_usable(&m->cpu[c], XST_CONTEXT_HARDIRQ) ||
+		    xst_kernel_begin(&m->cpu[c], need) != XST_ERR_NESTED)
+			breaks(m, CHECK_KERNEL, "a section begins inside another one");
+		return;
+	}
+	begin_section(m, c, need);
+	xst_kernel_end(&m->cpu[c]);
+	m->mode[c] = KERNEL;
+}
+
 /* clang-format off */
 const struct event events[] = {
 	{"switch",  ARG_TASK,      TASKS + 1,     can_switch,  run_switch,  "another task, or none"},
@@ -387,6 +485,9 @@ const struct event events[] = {
 	{"settle",  ARG_TASK,      TASKS,         can_settle,  run_settle,  "a task is marked for migration"},
 	{"offline", ARG_NONE,      1,             can_offline, run_offline, "the CPU goes down or to sleep"},
 	{"online",  ARG_NONE,      1,             can_online,  run_online,  "it comes back, its registers lost"},
+	{"begin",   ARG_NEED,      4,             can_begin,   run_begin,   "the kernel begins a section"},
+	{"end",     ARG_NONE,      1,             can_end,     run_end,     "and ends it"},
+	{"irq",     ARG_NEED,      4,             can_irq,     run_irq,     "an interrupt has a section of its own"},
 };
 /* clang-format on */
 const unsigned event_count = sizeof(events) / sizeof(events[0]);
@@ -480,6 +581,9 @@ enum check event_step(struct machine *m, unsigned e, unsigned c, unsigned a)
 	events[e].run(m, c, a);
 	follow_registers(m, before);
 	follow_faults(m, was_spoiled);
+	for (i = 0; i < CPUS; i++)
+		if (m->mode[i] != SECTION && !machine_kernels(m, i))
+			machine_set_mxcsr(m, i);
 	for (i = 0; i < CPUS; i++)
 		check_cpu(m, i);
 	return m->broken;

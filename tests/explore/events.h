@@ -9,7 +9,7 @@
 #include "machine.h"
 
 /* What an event's argument stands for. */
-enum arg { ARG_NONE, ARG_TASK, ARG_COMP, ARG_TASK_COMP, ARG_POLICY };
+enum arg { ARG_NONE, ARG_TASK, ARG_COMP, ARG_TASK_COMP, ARG_POLICY, ARG_NEED };
 
 struct event {
 	const char *name;

@@ -62,6 +62,11 @@ uint8_t machine_image(struct machine *m, unsigned t, unsigned k)
 	return *machine_byte(m, t, k);
 }
 
+void machine_set_mxcsr(struct machine *m, unsigned c)
+{
+	m->hw[c].mxcsr = m->hw[c].regs.SSE[0] ? MXCSR_OTHER : MDL_MXCSR_INIT;
+}
+
 uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k)
 {
 	return mdl_reg(&m->hw[c], comp_id[k]);
@@ -199,17 +204,35 @@ static uint64_t comp_mask(unsigned bits)
 	return (bits & 7u) | (bits & 8u ? XST_MASK_CET_U : 0);
 }
 
+/* What does not fit into a CPU's word lies in the upper bits of the task's word of that number. */
+#define SPARE_SHIFT 61u
+
+static unsigned pack_section(const struct machine *m, unsigned c)
+{
+	const bool section = m->mode[c] == SECTION;
+
+	if (m->mode[c] == OFFLINE || !(section || machine_kernels(m, c)))
+		return 0;
+	return (unsigned)(m->caps.sse && m->hw[c].mxcsr != MDL_MXCSR_INIT) |
+	       (section ? m->cpu[c].sections.need & 3u : 0u) << 1;
+}
+
 /* A number that does not depend on names, to put CPUs and tasks in order. */
 static uint64_t cpu_key(const struct machine *m, unsigned c)
 {
 	const struct xst_cpu *cpu = &m->cpu[c];
+	const bool xsave = m->sys.insn >= XST_INSN_XSAVE;
 
 	return (uint64_t)m->policy[c] << 60 | (uint64_t)m->mode[c] << 58 |
 	       (uint64_t)(cpu->cur != NULL) << 57 | (uint64_t)(cpu->owner != NULL) << 56 |
 	       (uint64_t)cpu->slot << 52 | (uint64_t)(cpu->bits & STATE_BITS) << 36 |
+	       (uint64_t)machine_kernels(m, c) << 44 |
+	       (uint64_t)(machine_kernels(m, c) ? cpu->sections.in_place : 0u) << 42 |
+	       (uint64_t)pack_section(m, c) << 39 |
 	       (uint64_t)(cpu->cur == cpu->owner) << 35 |
-	       (uint64_t)comp_bits(m->hw[c].xinuse) << 28 |
-	       (uint64_t)(m->hw[c].regs.SSE[0] != 0) << 24 | (uint64_t)comp_bits(m->hw[c].xmodified);
+	       (uint64_t)(xsave ? comp_bits(m->hw[c].xinuse) : 0) << 28 |
+	       (uint64_t)(machine_has(m, C_SSE) && m->hw[c].regs.SSE[0]) << 24 |
+	       (uint64_t)(xsave ? comp_bits(m->hw[c].xmodified) : 0);
 }
 
 static unsigned relation(uint8_t token, uint8_t want)
@@ -231,7 +254,8 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 		key = key << 1 | (m->in_place[c] == t);
 		key = key << 1 | (m->hw[c].info.area == (uintptr_t)m->area[t]);
 		key = key << 1 | (ctx->last_cpu == c);
-		key = key << 2 | relation(m->hw[c].regs.SSE[0], m->want[t][C_SSE]);
+		if (machine_has(m, C_SSE))
+			key = key << 2 | relation(m->hw[c].regs.SSE[0], m->want[t][C_SSE]);
 		key = key << 1 | (m->hw[c].regs.PKRU[0] == m->want[t][C_PKRU]);
 	}
 	if (!m->alive[t])
@@ -243,7 +267,8 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 	for (k = 0; k < GUARDED; k++)
 		if (machine_has(m, k))
 			key = key << 2 | relation(*machine_byte(m, t, k), m->want[t][k]);
-	key = key << 3 | (m->area[t][XST_HEADER_OFFSET] & 7u);
+	if (m->sys.insn >= XST_INSN_XSAVE)
+		key = key << 3 | (m->area[t][XST_HEADER_OFFSET] & 7u);
 	key = key << 2 | relation((uint8_t)ctx->pkru, m->want[t][C_PKRU]);
 	return key;
 }
@@ -285,6 +310,7 @@ static void name_tokens(const struct machine *m, const struct naming *names, str
 		uint8_t n = 0;
 
 		r->class[k][TOKEN_INIT] = TOKEN_INIT;
+		r->class[k][MDL_TOKEN_FNINIT] = MDL_TOKEN_FNINIT;
 		for (i = 0; i < TASKS; i++) {
 			const uint8_t want = m->want[names->task[i]][k];
 
@@ -351,7 +377,8 @@ static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r
 	put(&b, 3, cpu->slot);
 	if (offline)
 		return b.word;
-	put(&b, 2, r->task[machine_task(m, cpu->owner)]);
+	put(&b, 3, machine_kernels(m, c) ? NONE + 1u : r->task[machine_task(m, cpu->owner)]);
+	put(&b, 2, machine_kernels(m, c) ? cpu->sections.in_place : 0u);
 	put(&b, 2, r->task[m->in_place[c]]);
 	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
 	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
@@ -377,8 +404,10 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 	name_tokens(m, names, &r);
 	for (i = 0; i < TASKS; i++)
 		s->task[i] = pack_task(w, names->task[i], &r);
-	for (i = 0; i < CPUS; i++)
+	for (i = 0; i < CPUS; i++) {
 		s->cpu[i] = pack_cpu(w, names->cpu[i], &r);
+		s->task[i] |= (uint64_t)pack_section(m, names->cpu[i]) << SPARE_SHIFT;
+	}
 }
 
 static void unpack_task(struct machine *m, uint64_t word, unsigned t)
@@ -467,11 +496,17 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	cpu->slot = (uint8_t)get(&b, 3);
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;
+	cpu->sections.need = 0;
+	cpu->sections.state = m->mode[c] == OFFLINE   ? XST_SECTION_DOWN
+			      : m->mode[c] == SECTION ? XST_SECTION_BUSY
+						      : XST_SECTION_IDLE;
 	if (m->mode[c] == OFFLINE) {
 		machine_sleep(m, c);
 		return;
 	}
-	cpu->owner = task_of(m, get(&b, 2));
+	v = get(&b, 3);
+	cpu->owner = v > NONE ? (struct xst_ctx *)(void *)cpu : task_of(m, v);
+	cpu->sections.in_place = (uint8_t)get(&b, 2);
 	m->in_place[c] = (uint8_t)get(&b, 2);
 	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
 	cpu->pkru = get(&b, 4);
@@ -499,8 +534,16 @@ void machine_unpack(struct machine *m, const struct state *s)
 
 	for (i = 0; i < TASKS; i++)
 		unpack_task(m, s->task[i], i);
-	for (i = 0; i < CPUS; i++)
+	for (i = 0; i < CPUS; i++) {
+		const unsigned extra = (unsigned)(s->task[i] >> SPARE_SHIFT);
+
 		unpack_cpu(m, s->cpu[i], i);
+		m->cpu[i].sections.need = (uint8_t)(extra >> 1);
+		if (m->mode[i] == SECTION || machine_kernels(m, i))
+			m->hw[i].mxcsr = extra & 1u ? MXCSR_OTHER : MDL_MXCSR_INIT;
+		else
+			machine_set_mxcsr(m, i);
+	}
 	m->broken = CHECK_NONE;
 	m->tainted = false;
 	m->choices.asked = 0;

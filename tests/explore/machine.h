@@ -12,6 +12,7 @@
 #define EXPLORE_MACHINE_H
 
 #include <xst/bringup.h>
+#include <xst/kernel.h>
 
 #include "port_explore.h"
 #include "world_model.h"
@@ -35,6 +36,7 @@ enum { C_X87, C_SSE, C_AVX, C_CET, C_PKRU, COMPS };
 	CHECK(I2, "not leaky: in user mode what is behind TS is the task's or INIT")                  \
 	CHECK(I3, "the counters' identities")                                                      \
 	CHECK(WORLD, "the engine makes no instruction fault")                                      \
+	CHECK(KERNEL, "a section begins with what it declared, saves once, and is never nested")   \
 	CHECK(P_KEEP, "keep: registers that are in place are not loaded")                          \
 	CHECK(P_DEFERRED, "deferred: nothing is loaded for a task that stays in the kernel")       \
 	CHECK(P_PRELOAD, "preloading stops after so many blind slots")                             \
@@ -48,7 +50,8 @@ enum check {
 	CHECK_COUNT
 };
 
-enum mode { KERNEL, USER, OFFLINE };
+/* SECTION: in the kernel, and a section runs. */
+enum mode { KERNEL, USER, OFFLINE, SECTION };
 
 #define MAX_POLICIES 12u
 
@@ -61,6 +64,7 @@ struct config {
 	bool knob;           /* policies change */
 	bool empty;          /* tasks that get their area at first use */
 	bool spoil;          /* images that a restore refuses */
+	bool sections;       /* the kernel uses registers, too */
 	uint32_t disabled;   /* bit per check that is not made */
 };
 
@@ -117,6 +121,14 @@ static inline bool machine_has(const struct machine *m, unsigned k)
 {
 	return m->has >> k & 1u;
 }
+/* Are CPU @c's registers the kernel's, after a section? */
+static inline bool machine_kernels(const struct machine *m, unsigned c)
+{
+	return (const void *)m->cpu[c].owner == (const void *)&m->cpu[c];
+}
+/* MXCSR is no component: a user's is 1F80 while its XMM registers are INIT, else another value. */
+void machine_set_mxcsr(struct machine *m, unsigned c);
+#define MXCSR_OTHER (MDL_MXCSR_INIT | 0x20u)
 unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx);
 
 extern const uint8_t comp_id[COMPS];

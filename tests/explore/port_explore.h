@@ -22,7 +22,12 @@
 	TWIN(MISCOUNT, I3, "a skipped load is not counted")                                        \
 	TWIN(KEEP_FORGETS, P_KEEP, "registers that are in place are loaded again")                 \
 	TWIN(DEFERRED_LOADS, P_DEFERRED, "the load is not put off to the return to user mode")     \
-	TWIN(BLIND_FOREVER, P_PRELOAD, "preloading never stops")
+	TWIN(BLIND_FOREVER, P_PRELOAD, "preloading never stops")                                   \
+	TWIN(SECTION_KEEPS_USER, I1, "a section begins and the user's state is not saved")         \
+	TWIN(SECTION_KEEPS_OWNER, I1, "registers stay somebody's copy though a section used them") \
+	TWIN(SECTION_NO_TS, I1, "a section ends under a first-use policy without TS")              \
+	TWIN(SECTION_TRUSTS_USER, KERNEL, "a user's control words count as initial values")        \
+	TWIN(SECTION_FLAGS_STAY, KERNEL, "what a section declared counts as in place after it")
 
 enum explore_twin {
 	EXPLORE_TWIN_NONE,

@@ -60,6 +60,8 @@ static char task_letter(const struct session *s, unsigned t)
 	return t < TASKS ? (char)('A' + s->names.task[t]) : '-';
 }
 
+static const char *const needs[] = {"0", "x87", "mxcsr", "x87+mxcsr"};
+
 void print_step(FILE *out, const struct session *s, const struct step *step)
 {
 	const struct event *e = &events[step->event];
@@ -80,6 +82,9 @@ void print_step(FILE *out, const struct session *s, const struct step *step)
 		break;
 	case ARG_POLICY:
 		fprintf(out, " %s", s->m->cfg->policy[step->arg].name);
+		break;
+	case ARG_NEED:
+		fprintf(out, " %s", needs[step->arg]);
 		break;
 	default:
 		break;
@@ -143,7 +148,7 @@ static void print_token(FILE *out, const struct session *s, unsigned k, uint8_t 
 
 static void print_cpu(FILE *out, const struct session *s, unsigned c)
 {
-	static const char *const modes[] = {"kernel", "user", "off"};
+	static const char *const modes[] = {"kernel", "user", "off", "section"};
 	struct machine *m = s->m;
 	const struct xst_cpu *cpu = &m->cpu[c];
 	unsigned k;
@@ -152,7 +157,7 @@ static void print_cpu(FILE *out, const struct session *s, unsigned c)
 		modes[m->mode[c]]);
 	if (m->mode[c] == OFFLINE)
 		return;
-	fprintf(out, " %s owner=%c%s%s", cpu->policy.name, task_letter(s, machine_task(m, cpu->owner)),
+	fprintf(out, " %s owner=%c%s%s", cpu->policy.name, machine_kernels(m, c) ? 'K' : task_letter(s, machine_task(m, cpu->owner)),
 		m->hw[c].cr0 & MDL_CR0_TS ? " TS" : "", cpu->bits & XST_B_DIRTY ? " only-copy" : "");
 	for (k = 0; k < COMPS; k++)
 		if (machine_has(m, k) && (m->cfg->comps >> k & 1u)) {

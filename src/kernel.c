@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * In-kernel sections. The short path is a handful of comparisons and stores; taking the registers from
+ * a user, initial values and tiles are functions of their own.
+ */
+#include <xst/kernel.h>
+
+#include "registers.h"
+
+#ifdef XST_CHECK_SECTIONS
+#include "section_check.h"
+#endif
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* An interrupt handler on this CPU sees the stores in the order of the text. */
+#define BARRIER() __asm__ volatile("" : : : "memory")
+
+#define NEED_CONTROL (XST_NEED_X87 | XST_NEED_MXCSR)
+
+/* The registers' owner after a section: an address that no task has. */
+static inline struct xst_ctx *kernel_owner(struct xst_cpu *cpu)
+{
+	return (struct xst_ctx *)(void *)cpu;
+}
+
+/* Saves that a section causes are counted apart. */
+static void count_kernel_saves(struct xst_cpu *cpu, uint64_t saves_before)
+{
+	cpu->n.kernel_saves += cpu->n.saves - saves_before;
+	cpu->n.saves = saves_before;
+}
+
+static XST_COLD int refuse(struct xst_cpu *cpu, enum xst_misuse misuse, const void *caller,
+			   unsigned need, int err)
+{
+	const struct xst_section_report report = {
+		.misuse = misuse,
+		.caller = caller,
+		.outer = misuse == XST_MISUSE_NESTED ? cpu->sections.caller : NULL,
+		.declared = need,
+	};
+
+	XST_SECTION_REPORT(cpu, &report);
+	return err;
+}
+
+/* Save what only the registers hold, and what initial values they hold then. */
+static bits_t save_for_kernel(struct xst_cpu *cpu, bits_t b)
+{
+	struct xst_sections *s = &cpu->sections;
+	const uint64_t saves = cpu->n.saves;
+
+	if (b & XST_B_LIVE) {
+		if (!XST_TWIN(SECTION_KEEPS_USER))
+			b = save(cpu, cpu->cur, b, how_general(b));
+	} else {
+		b = evict(cpu, b);
+	}
+	/* FNSAVE does FNINIT. */
+	s->in_place = cpu->n.saves != saves && insn_of(b) == XST_INSN_FNSAVE ? XST_NEED_X87 : 0;
+	if (b & XST_B_INIT)
+		s->in_place = NEED_CONTROL;
+	if (XST_TWIN(SECTION_TRUSTS_USER))
+		s->in_place = NEED_CONTROL;
+	count_kernel_saves(cpu, saves);
+	return b;
+}
+
+/* The registers become the kernel's. */
+static void take(struct xst_cpu *cpu)
+{
+	const unsigned long flags = xst_w_irq_save(cpu->world);
+	bits_t b = clear_ts(cpu, cpu->bits);
+
+	XST_TRACE(cpu, "kernel-begin", cpu->cur);
+	if (cpu->owner != kernel_owner(cpu)) {
+		b = save_for_kernel(cpu, b);
+		if (cpu->sections.form == XST_MXCSR_CLEAN && !(b & XST_B_INIT))
+			xst_w_vzeroupper(cpu->world);
+		if (!XST_TWIN(SECTION_KEEPS_OWNER))
+			cpu->owner = kernel_owner(cpu);
+		b &= ~(XST_B_INIT | XST_B_LIVE);
+	}
+	cpu->bits = b & ~XST_B_READY;
+	xst_w_irq_restore(cpu->world, flags);
+}
+
+/* Initial values that are not in place. */
+static void load_initial(struct xst_cpu *cpu, unsigned todo)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	s->in_place = (uint8_t)(s->in_place | (todo & NEED_CONTROL));
+	if ((todo & XST_NEED_MXCSR) && s->form != XST_MXCSR_NONE) {
+		cpu->n.kernel_init_mxcsr++;
+		if (s->form == XST_MXCSR_LEGACY)
+			xst_w_ldmxcsr(cpu->world, MXCSR_INIT);
+		else
+			xst_w_vldmxcsr(cpu->world, MXCSR_INIT);
+	}
+	if (todo & XST_NEED_X87) {
+		cpu->n.kernel_init_x87++;
+		xst_w_fninit(cpu->world);
+	}
+}
+
+/* The tiles are another component with another owner: only this kind of section takes them. */
+static XST_COLD int take_tiles(struct xst_cpu *cpu)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (!s->tiles)
+		return XST_ERR_UNSUPPORTED;
+	s->xfd = xst_w_xfd(cpu->world);
+	if (s->xfd & XST_MASK_TILEDATA)
+		xst_w_set_xfd(cpu->world, s->xfd & ~XST_MASK_TILEDATA);
+	s->tiles_live = xst_w_xinuse(cpu->world) & XST_MASK_AMX;
+	if (s->tiles_live) {
+		cpu->n.kernel_saves++;
+		xst_w_save(cpu->world, XST_INSN_XSAVEC, s->tiles, XST_MASK_AMX);
+	}
+	return XST_OK;
+}
+
+static XST_COLD void give_tiles_back(struct xst_cpu *cpu)
+{
+	struct xst_sections *s = &cpu->sections;
+	int vector = 0;
+
+	xst_w_tilerelease(cpu->world);
+	if (s->tiles_live)
+		vector = xst_w_load(cpu->world, XST_INSN_XSAVEC, s->tiles, XST_MASK_AMX);
+	XST_ASSERT(!vector);
+	(void)vector;
+	s->tiles_live = false;
+	if (s->xfd & XST_MASK_TILEDATA)
+		xst_w_set_xfd(cpu->world, s->xfd);
+}
+
+/* Nobody's registers yet, and SSE would raise #UD. */
+static XST_COLD int begin_early(struct xst_cpu *cpu, unsigned need, const void *caller)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (need != XST_NEED_X87 || !xst_w_x87_ready(cpu->world))
+		return refuse(cpu, XST_MISUSE_NOT_UP, caller, need, XST_ERR_NOT_UP);
+	s->state = XST_SECTION_EARLY;
+	BARRIER();
+	s->caller = caller;
+	s->need = XST_NEED_X87;
+	cpu->n.kernel_sections++;
+	cpu->n.kernel_init_x87++;
+	xst_w_fninit(cpu->world);
+	return XST_OK;
+}
+
+static XST_COLD int begin_rare(struct xst_cpu *cpu, unsigned need, const void *caller)
+{
+	if (cpu->sections.state == XST_SECTION_DOWN)
+		return begin_early(cpu, need, caller);
+	return refuse(cpu, XST_MISUSE_NESTED, caller, need, XST_ERR_NESTED);
+}
+
+/* The section's own code comes next. */
+ALWAYS_INLINE int started(struct xst_cpu *cpu)
+{
+	(void)cpu;
+#ifdef XST_CLOCK
+	cpu->sections.began = XST_CLOCK();
+#endif
+#ifdef XST_CHECK_SECTIONS
+	section_poison(cpu);
+#endif
+	return XST_OK;
+}
+
+static XST_NOINLINE int begin_load(struct xst_cpu *cpu, unsigned todo)
+{
+	load_initial(cpu, todo);
+	return started(cpu);
+}
+
+static XST_COLD int begin_take(struct xst_cpu *cpu, unsigned need)
+{
+	take(cpu);
+	load_initial(cpu, need & ~(unsigned)cpu->sections.in_place);
+	return started(cpu);
+}
+
+static XST_COLD int begin_tiles(struct xst_cpu *cpu, unsigned need)
+{
+	const int err = take_tiles(cpu);
+
+	if (!err)
+		return begin_take(cpu, need);
+	cpu->n.kernel_sections--;
+	cpu->sections.state = XST_SECTION_IDLE;
+	return err;
+}
+
+int xst_kernel_begin(struct xst_cpu *cpu, unsigned need)
+{
+	struct xst_sections *s = &cpu->sections;
+	const void *caller = __builtin_return_address(0);
+	unsigned todo;
+
+	if (UNLIKELY(s->state != XST_SECTION_IDLE))
+		return begin_rare(cpu, need, caller);
+	/* From here on an interrupt handler's begin is refused: the order makes it safe. */
+	s->state = XST_SECTION_BUSY;
+	BARRIER();
+	s->caller = caller;
+	s->need = (uint8_t)need;
+	cpu->n.kernel_sections++;
+	if (UNLIKELY(need & XST_NEED_TILES))
+		return begin_tiles(cpu, need);
+	if (UNLIKELY(cpu->owner != kernel_owner(cpu) || cpu->bits & XST_B_TS))
+		return begin_take(cpu, need);
+	todo = need & ~(unsigned)s->in_place;
+	return LIKELY(!todo) ? started(cpu) : begin_load(cpu, todo);
+}
+
+/* What an end is that is not the end of an ordinary section. */
+static XST_COLD void end_rare(struct xst_cpu *cpu, const void *caller)
+{
+	if (cpu->sections.state == XST_SECTION_EARLY)
+		cpu->sections.state = XST_SECTION_DOWN;
+	else
+		(void)refuse(cpu, XST_MISUSE_NO_BEGIN, caller, 0, XST_ERR_INVALID);
+}
+
+/* Under a first-use policy the task's next use must trap again. */
+static XST_COLD void arm_ts(struct xst_cpu *cpu)
+{
+	const unsigned long flags = xst_w_irq_save(cpu->world);
+
+	cpu->bits = set_ts(cpu, cpu->bits);
+	xst_w_irq_restore(cpu->world, flags);
+}
+
+void xst_kernel_end(struct xst_cpu *cpu)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (UNLIKELY(s->state != XST_SECTION_BUSY)) {
+		end_rare(cpu, __builtin_return_address(0));
+		return;
+	}
+#ifdef XST_CHECK_SECTIONS
+	section_compare(cpu);
+#endif
+#ifdef XST_CLOCK
+	{
+		const uint64_t took = XST_CLOCK() - s->began;
+
+		if (took > cpu->n.section_longest)
+			cpu->n.section_longest = took;
+	}
+#endif
+	/* Flags that stay set: what it declared is no longer as it was loaded. */
+	if (!XST_TWIN(SECTION_FLAGS_STAY))
+		s->in_place = (uint8_t)(s->in_place & ~s->need);
+	if (UNLIKELY(s->need & XST_NEED_TILES))
+		give_tiles_back(cpu);
+	if (UNLIKELY(cpu->bits & XST_B_LOAD_USE) && cpu->cur) {
+		if (!XST_TWIN(SECTION_NO_TS))
+			arm_ts(cpu);
+		else
+			cpu->bits |= XST_B_READY;
+	}
+	BARRIER();
+	s->state = XST_SECTION_IDLE;
+}
+
+int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (!area) {
+		s->tiles = NULL;
+		return XST_OK;
+	}
+	if (cpu->sys->insn < XST_INSN_XSAVEC || !cpu->sys->xgetbv1 ||
+	    (xst_w_xcr0(cpu->world) & XST_MASK_AMX) != XST_MASK_AMX)
+		return XST_ERR_UNSUPPORTED;
+	if (bytes < XST_TILES_BYTES)
+		return XST_ERR_NEED_BYTES;
+	if ((uintptr_t)area % XST_AREA_ALIGN)
+		return XST_ERR_ALIGN;
+	__builtin_memset(area, 0, XST_EXT_OFFSET);
+	s->tiles = area;
+	return XST_OK;
+}
+
+int xst_section_init(const struct xst_system *sys, struct xst_section *section, void *area,
+		     size_t bytes)
+{
+	section->user = NULL;
+	section->caller = NULL;
+	return area ? xst_ctx_init(sys, &section->ctx, area, bytes) : XST_ERR_NEED_BYTES;
+}
+
+int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section)
+{
+	const void *caller = __builtin_return_address(0);
+
+	if (cpu->sections.state != XST_SECTION_IDLE || section->caller)
+		return refuse(cpu,
+			      cpu->sections.state == XST_SECTION_DOWN ? XST_MISUSE_NOT_UP
+								      : XST_MISUSE_NESTED,
+			      caller, XST_NEED_EFI,
+			      cpu->sections.state == XST_SECTION_DOWN ? XST_ERR_NOT_UP
+								      : XST_ERR_NESTED);
+	section->caller = caller;
+	section->user = cpu->cur;
+	xst_ctx_exec(cpu, &section->ctx);
+	/* The kernel's own accesses to user memory obey PKRU: the task's stays in force. */
+	if (cpu->bits & XST_B_PKRU)
+		section->ctx.pkru = cpu->cur ? xst_w_rdpkru(cpu->world) : cpu->pkru;
+	cpu->n.kernel_sections++;
+	xst_switch(cpu, cpu->cur, &section->ctx);
+	xst_section_resume(cpu, section);
+	return XST_OK;
+}
+
+void xst_section_resume(struct xst_cpu *cpu, struct xst_section *section)
+{
+	XST_ASSERT(cpu->cur == &section->ctx);
+	xst_return_to_user(cpu);
+	/* First use is now. */
+	if (!(cpu->bits & XST_B_LIVE))
+		xst_validate(cpu, &section->ctx);
+}
+
+void xst_section_end(struct xst_cpu *cpu, struct xst_section *section)
+{
+	struct xst_ctx *user = section->user;
+
+	section->caller = NULL;
+	xst_ctx_exit(cpu, &section->ctx);
+	xst_switch(cpu, NULL, user);
+}
