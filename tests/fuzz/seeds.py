@@ -190,7 +190,25 @@ put("elf", "tables", elf(KEYS, [("f", 0, len(KEYS))], [], [
 WEIRD = (b"\xc4\xe2\x7f\xcc\xc1\x62\xf1\x7c\x48\x58\xc1\x06\xff\xe0"
          b"\x48\x8d\x05\0\0\0\0\xe9\xfb\xff\xff\xff")
 put("elf", "odd-code", elf(WEIRD, [("f", 0, 12), ("f.cold", 12, 0)]))
+put("elf", "thin-archive", b"!<thin>\n" +
+    b"//                                              %-10d`\n" % 14 + b"sub/name.o/\nx\n" +
+    b"/0              0           0     0     644     123       `\n")
 member = elf(SECTION, [("f", 0, len(SECTION))],
              [(6, "kernel_fpu_begin_mask"), (14, "kernel_fpu_end")])
 put("elf", "archive", b"!<arch>\n" +
     b"m.o/            0           0     0     644     %-10d`\n" % len(member) + member)
+put("lint_text", "configuration", b"""cprofile linux-6.1
+pair my_begin my_end mask=arg0 nestable # a comment
+owner f* g? [ab]c object=kernel,*.ko "it # is"
+sleep s1 s2 gfp=arg1
+severity XL001 off
+gfp-sleep 0x400
+forbid mutex_lock "why"
+""")
+put("lint_text", "none", b"cfp forbidden\ninline-sections yes\nstate lib* \"why\"\nnoreturn a b\n")
+put("lint_text", "baseline", b"""b# xstate lint baseline 2
+XL001 lib.ko f -
+XL001 lib.ko f -
+XL009 lib.ko g -
+XL009 other.ko g mutex_lock
+""")

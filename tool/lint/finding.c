@@ -193,7 +193,8 @@ bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fix
 		         path, magic);
 		goto out;
 	}
-	if (strncmp(line, magic, sizeof(magic) - 1) != 0 || isdigit((unsigned char)line[sizeof(magic) - 1])) {
+	if (strncmp(line, magic, sizeof(magic) - 1) != 0 ||
+	    isdigit((unsigned char)line[sizeof(magic) - 1])) {
 		snprintf(why, why_bytes,
 		         "%s is a baseline of another version, whose keys say less; write it again "
 		         "with --write-baseline", path);

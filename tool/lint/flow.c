@@ -108,7 +108,7 @@ static void arrive(struct flow *f, uint32_t i, const struct proto *p, const stru
 	}
 }
 
-/* Calls in code that may be patched over instruction @i: made, and then behind what they replace. */
+/* Calls in code that may be patched over instruction @i, going on behind what they replace. */
 static void alternative_calls(struct flow *f, uint32_t i, const struct proto *p,
                               const struct env *env)
 {

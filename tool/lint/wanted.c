@@ -3,7 +3,8 @@
  * Which objects of a large run are kept. Most modules neither hold FP code nor speak the
  * protocol, and of them only names remain. One is fetched again when what is kept turns out
  * to concern it: it calls a function that asks something of its callers, or it defines one that
- * is called in a section or takes the place of a weak one. What is fetched may concern others, so this goes on until nothing does.
+ * is called in a section or takes the place of a weak one. What is fetched may concern others,
+ * so this goes on until nothing does.
  */
 #include "lint/wanted.h"
 
