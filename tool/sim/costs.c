@@ -15,7 +15,7 @@ struct builtin {
 	double ghz;
 	bool guest;
 	const char *source;
-	struct sim_range save[SIM_LIVES], load[SIM_LIVES];
+	struct sim_range save[REC_LIVES], load[REC_LIVES];
 };
 
 #define R(low, high) { low, high },
@@ -72,19 +72,19 @@ static double number(const json_t *row, const char *key)
 }
 
 /* Does a row tell of images that are as live as @live? */
-static bool is_of(const char *name, enum sim_live live)
+static bool is_of(const char *name, enum rec_live live)
 {
-	static const char *const names[SIM_LIVES][2] = {
-		[SIM_INIT] = { "INIT", "INIT" }, [SIM_SSE] = { "SSE", "x87" },
-		[SIM_AVX] = { "AVX", "x87+AVX" }, [SIM_AVX512] = { "AVX-512", "all" },
-		[SIM_AMX] = { "AMX", "AMX" },
+	static const char *const names[REC_LIVES][2] = {
+		[REC_INIT] = { "INIT", "INIT" }, [REC_SSE] = { "SSE", "x87" },
+		[REC_AVX] = { "AVX", "x87+AVX" }, [REC_AVX512] = { "AVX-512", "all" },
+		[REC_AMX] = { "AMX", "AMX" },
 	};
 
 	return !strcmp(name, names[live][0]) || !strcmp(name, names[live][1]);
 }
 
 /* All rows of @insn for @live together; false when there is none. */
-static bool take_rows(const json_t *rows, const char *insn, const char *format, enum sim_live live,
+static bool take_rows(const json_t *rows, const char *insn, const char *format, enum rec_live live,
 		      struct sim_range *out)
 {
 	bool found = false;
@@ -112,12 +112,12 @@ static bool take_rows(const json_t *rows, const char *insn, const char *format, 
 
 /* Live sets that were not measured cost what the next smaller one does. */
 static bool take_all(const json_t *rows, const char *insn, const char *format,
-		     struct sim_range out[SIM_LIVES])
+		     struct sim_range out[REC_LIVES])
 {
 	bool any = false;
 
-	for (int live = 0; live < SIM_LIVES; live++) {
-		if (take_rows(rows, insn, format, (enum sim_live)live, &out[live])) {
+	for (int live = 0; live < REC_LIVES; live++) {
+		if (take_rows(rows, insn, format, (enum rec_live)live, &out[live])) {
 			for (int k = 0; !any && k < live; k++)
 				out[k] = out[live];
 			any = true;
@@ -184,18 +184,18 @@ int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errl
 #endif
 
 /* Weighed by how live the images of user slots were. */
-static struct sim_range mean(const struct sim_range of[SIM_LIVES], const struct sim_totals *n)
+static struct sim_range mean(const struct sim_range of[REC_LIVES], const struct sim_totals *n)
 {
 	const uint64_t *slots = &n->live_init_slots;
 	struct sim_range sum = { 0, 0 };
 	double all = 0;
 
-	for (int i = 0; i < SIM_LIVES; i++) {
+	for (int i = 0; i < REC_LIVES; i++) {
 		sum.low += (double)slots[i] * of[i].low;
 		sum.high += (double)slots[i] * of[i].high;
 		all += (double)slots[i];
 	}
-	return all > 0 ? (struct sim_range){ sum.low / all, sum.high / all } : of[SIM_SSE];
+	return all > 0 ? (struct sim_range){ sum.low / all, sum.high / all } : of[REC_SSE];
 }
 
 struct sim_range sim_costs_save(const struct sim_costs *c, const struct sim_totals *n)

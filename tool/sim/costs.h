@@ -21,7 +21,7 @@ struct sim_costs {
 	char source[240];
 	double ghz;
 	bool guest;                    /* trap, ts and interrupt are those of a guest */
-	struct sim_range save[SIM_LIVES], load[SIM_LIVES];
+	struct sim_range save[REC_LIVES], load[REC_LIVES];
 	struct sim_range trap;         /* #NM round trip, without the load */
 	struct sim_range ts;           /* a write of CR0.TS */
 	struct sim_range interrupt;    /* to another CPU, until its answer */

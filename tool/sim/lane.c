@@ -115,7 +115,8 @@ static inline void user_mode(struct lane *l, struct xst_cpu *cpu, bool used)
 {
 	(void)l;
 	xst_return_to_user(cpu);
-	if (used && (cpu->bits & XST_B_TS))
+	/* In this order: use is as random as programs are, TS is as regular as the policy. */
+	if ((cpu->bits & XST_B_TS) && used)
 		(void)xst_device_not_available(cpu);
 }
 

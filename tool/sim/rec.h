@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include <xst/comp.h>
+
 #define REC_MAGIC   "XSTTRACE"
 #define REC_VERSION 1u
 
@@ -42,17 +44,30 @@ enum rec_kind {
 #define REC_KERNEL  (1u << 0) /* SWITCH: @task is idle or a kernel thread; also in TASK */
 #define REC_USER    (1u << 1) /* the task entered user mode, in this slot and before this event */
 #define REC_ASSUMED (1u << 2) /* not in the trace, but what it must have been */
-#define REC_USED    (1u << 3) /* with USER: and used the registers there; filled in by the reader, but
-				 with REC_DIGEST, where the recorder saw the image change */
+#define REC_USED    (1u << 3) /* with USER: and used the registers there. In a file: they were live, or
+				 with REC_DIGEST the recorder saw the image change */
 #define REC_BLOCKED (1u << 5) /* SWITCH: the task left by itself, it was not preempted */
 #define REC_DIGEST  (1u << 4) /* SWITCH: the recorder compared images, REC_USED is its answer */
 
-/* SWITCH: @arg is the live mask of the ending slot, components 0 to 19, and how many restores the
- * trace has in it. The latter is for the check alone: no policy ever sees it. */
-#define REC_LIVE(arg) ((arg) & 0xfffffu)
-#define REC_SEEN(arg) ((arg) >> 24)
-#define REC_ARG(live, seen) \
-	(((uint32_t)(live) & 0xfffffu) | ((seen) > 255u ? 255u : (uint32_t)(seen)) << 24)
+/* How live a saved image was. */
+enum rec_live { REC_INIT, REC_SSE, REC_AVX, REC_AVX512, REC_AMX, REC_LIVES };
+
+/* SWITCH: @arg is the live mask of the ending slot, components 0 to 19, what that comes to, and how many
+ * restores the trace has in it. The latter is for the check alone: no policy ever sees it. */
+#define REC_LIVE(arg)    ((arg) & 0xfffffu)
+#define REC_LIVE_OF(arg) ((arg) >> 20 & 7u)
+#define REC_SEEN(arg)    ((arg) >> 24)
+
+static inline uint32_t rec_arg(uint64_t live, uint32_t seen)
+{
+	const uint32_t mask = (uint32_t)live & 0xfffffu;
+	const uint32_t of = mask & (uint32_t)XST_MASK_AMX ? REC_AMX
+			  : mask & (uint32_t)XST_MASK_AVX512 ? REC_AVX512
+			  : mask & (uint32_t)XST_MASK(XST_COMP_AVX) ? REC_AVX
+			  : mask ? REC_SSE : REC_INIT;
+
+	return mask | of << 20 | (seen > 255 ? 255 : seen) << 24;
+}
 
 struct rec {
 	uint32_t wait_ns; /* since the record before */

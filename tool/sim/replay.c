@@ -8,11 +8,13 @@
 
 #include <xst/comp.h>
 
+#define SLOTS_PART 4096u
+
 /* All of a task in one cache line. */
 struct who {
 	struct replay_task t;
 	float p;          /* of using the registers, in a slot */
-	uint16_t running; /* CPU plus 1 */
+	uint16_t cpu;     /* where it ran last */
 	bool alive;
 } __attribute__((aligned(64)));
 
@@ -24,7 +26,8 @@ struct replay {
 	uint32_t cur[REC_CPUS_MAX]; /* task plus 1, kernel threads 0 */
 	uint32_t tasks;          /* highest number so far, plus 1 */
 	unsigned cpus;
-	uint64_t slot_number;
+	uint64_t slot_number;    /* seed of the next chance */
+	uint64_t records_before; /* the one that is looked at */
 	uint32_t named;          /* the TASK a NAME belongs to, plus 1 */
 	bool ended;
 	const char *why;
@@ -66,17 +69,6 @@ void replay_free(struct replay *r)
 	free(r);
 }
 
-static enum sim_live live_class(uint32_t live)
-{
-	if (live & (uint32_t)XST_MASK_AMX)
-		return SIM_AMX;
-	if (live & (uint32_t)XST_MASK_AVX512)
-		return SIM_AVX512;
-	if (live & (uint32_t)XST_MASK(XST_COMP_AVX))
-		return SIM_AVX;
-	return live ? SIM_SSE : SIM_INIT;
-}
-
 /* Random, but the same for every run: SplitMix64 of the slot's number. */
 static bool by_chance(const struct replay *r, double p)
 {
@@ -96,22 +88,17 @@ static float share_of(const struct replay *r, const char *name)
 	return (float)r->use.p;
 }
 
-static bool is_used(const struct replay *r, const struct rec *rec, uint32_t task)
+static bool is_used_assumed(const struct replay *r, uint32_t task)
 {
-	if (rec->kind == REC_SWITCH && (rec->flags & REC_DIGEST) && r->use.kind == SIM_USE_LIVE)
-		return rec->flags & REC_USED;
 	switch (r->use.kind) {
 	case SIM_USE_ALL:
 		return true;
-	case SIM_USE_NONE:
-		return false;
 	case SIM_USE_SHARE:
 		return by_chance(r, r->use.p);
 	case SIM_USE_NAMES:
 		return by_chance(r, (double)r->who[task].p);
 	default:
-		/* Before an exec or exit nothing shows what was live: a program that ran a while. */
-		return rec->kind != REC_SWITCH || REC_LIVE(rec->arg);
+		return false;
 	}
 }
 
@@ -122,7 +109,9 @@ static void mark_used(struct replay *r, struct rec *rec)
 	if (!(rec->flags & REC_USER))
 		return;
 	r->slot_number++;
-	rec->flags |= is_used(r, rec, rec->task) ? REC_USED : 0;
+	/* Nothing shows what was live then: a program that ran a while. */
+	if (r->use.kind == SIM_USE_LIVE || is_used_assumed(r, rec->task))
+		rec->flags |= REC_USED;
 }
 
 static int bad(struct replay *r, const char *why)
@@ -132,56 +121,98 @@ static int bad(struct replay *r, const char *why)
 	return -1;
 }
 
-/* The slot that ends on the record's CPU. */
-static inline void end_slot(struct replay *r, struct rec *rec)
+static inline bool runs(const struct replay *r, uint32_t task)
 {
-	const uint32_t cur = r->cur[rec->cpu];
-	struct sim_totals *n = &r->n;
-
-	n->observed_restores += REC_SEEN(rec->arg);
-	if (!cur || !(rec->flags & REC_USER)) {
-		rec->flags &= (uint8_t)~(REC_USER | REC_USED);
-		return;
-	}
-	n->user_slots++;
-	n->digest_slots += rec->flags & REC_DIGEST ? 1 : 0;
-	n->blocked_slots += rec->flags & REC_BLOCKED ? 1 : 0;
-	r->slot_number++;
-	if (is_used(r, rec, cur - 1)) {
-		rec->flags |= REC_USED;
-		n->used_slots++;
-		r->who[cur - 1].t.used++;
-	} else {
-		rec->flags &= (uint8_t)~REC_USED;
-	}
-	(&n->live_init_slots)[live_class(REC_LIVE(rec->arg))]++;
+	return r->cur[r->who[task].cpu] == task + 1;
 }
 
-static inline int check_switch(struct replay *r, struct rec *rec)
+/*
+ * What a batch adds up to, in registers. Counts of slots are 16 bits wide and side by side, so that one
+ * addition serves four: by flags, and by how live the image was.
+ */
+struct sums {
+	uint64_t by_flags, by_live, span_ns;
+	uint32_t switches, slots, seen, cpus;
+};
+
+#define LANE(n, i) ((uint64_t)(n) << 16 * (i))
+#define SUM(v, i)  ((v) >> 16 * (i) & 0xffff)
+
+static inline uint64_t flag_sums(unsigned flags)
 {
-	const uint32_t cpu = rec->cpu, task = rec->task;
-	uint32_t cur;
+	const uint64_t user = flags & REC_USER ? ~0ull : 0;
+
+	return (LANE(1, 0) | LANE(flags / REC_USED & 1, 1) | LANE(flags / REC_DIGEST & 1, 2) |
+		LANE(flags / REC_BLOCKED & 1, 3)) & user;
+}
+
+static void add_sums(struct sim_totals *n, const struct sums *s)
+{
+	const uint64_t user = SUM(s->by_flags, 0), f = s->by_flags, l = s->by_live;
+
+	n->switches += s->switches;
+	n->slots += s->slots;
+	n->user_slots += user;
+	n->used_slots += SUM(f, 1);
+	n->digest_slots += SUM(f, 2);
+	n->blocked_slots += SUM(f, 3);
+	n->observed_restores += s->seen;
+	n->span_ns += s->span_ns;
+	n->live_sse_slots += SUM(l, 0);
+	n->live_avx_slots += SUM(l, 1);
+	n->live_avx512_slots += SUM(l, 2);
+	n->live_amx_slots += SUM(l, 3);
+	n->live_init_slots += user - (SUM(l, 0) + SUM(l, 1) + SUM(l, 2) + SUM(l, 3));
+}
+
+/* Which slots used the registers was asked otherwise than the file has it. */
+static void assume_use(struct replay *r, struct rec *rec, uint32_t cur)
+{
+	rec->flags &= (uint8_t)~REC_USED;
+	if (!cur || !(rec->flags & REC_USER))
+		return;
+	r->slot_number++;
+	if (is_used_assumed(r, cur - 1))
+		rec->flags |= REC_USED;
+}
+
+static inline int check_switch(struct replay *r, struct rec *rec, struct sums *s, bool as_asked,
+			       bool programs, uint32_t tasks)
+{
+	static const uint64_t live_sums[8] = { 0, LANE(1, 0), LANE(1, 1), LANE(1, 2), LANE(1, 3) };
+	const uint32_t cpu = rec->cpu, task = rec->task, arg = rec->arg;
+	struct who *w = &r->who[task];
+	uint32_t cur, flags;
 
 	if (cpu >= REC_CPUS_MAX)
 		return bad(r, "a CPU's number is out of range");
-	end_slot(r, rec);
 	cur = r->cur[cpu];
-	if (cur)
-		r->who[cur - 1].running = 0;
-	if (cpu >= r->cpus)
-		r->cpus = cpu + 1;
-	r->n.switches++;
-	r->cur[cpu] = 0;
-	if (rec->flags & REC_KERNEL)
+	if (as_asked)
+		assume_use(r, rec, cur);
+	flags = rec->flags;
+	if ((flags & REC_USER) && !cur)
+		return bad(r, "nobody is in user mode");
+	if (programs && cur)
+		r->who[cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
+	s->by_flags += flag_sums(flags);
+	s->by_live += flags & REC_USER ? live_sums[REC_LIVE_OF(arg)] : 0;
+	s->seen += REC_SEEN(arg);
+	s->span_ns += rec->wait_ns;
+	s->switches++;
+	s->cpus = cpu >= s->cpus ? cpu + 1 : s->cpus;
+	if (flags & REC_KERNEL) {
+		r->cur[cpu] = 0;
 		return 0;
-	if (task >= r->tasks || !r->who[task].alive)
+	}
+	if (task >= tasks || !w->alive)
 		return bad(r, "a task runs that is not there");
-	if (r->who[task].running)
+	if (cur != task + 1 && runs(r, task))
 		return bad(r, "a task runs on two CPUs");
-	r->who[task].running = (uint16_t)(cpu + 1);
+	w->cpu = (uint16_t)cpu;
 	r->cur[cpu] = task + 1;
-	r->n.slots++;
-	r->who[task].t.slots++;
+	s->slots++;
+	if (programs)
+		w->t.slots++;
 	return 0;
 }
 
@@ -211,11 +242,10 @@ static int check_exit(struct replay *r, const struct rec *rec)
 {
 	const uint32_t task = rec->task;
 
-	if (!r->who[task].alive || (r->who[task].running && r->who[task].running != rec->cpu + 1))
+	if (!r->who[task].alive || (runs(r, task) && r->who[task].cpu != rec->cpu))
 		return bad(r, "a task exits that is not there");
-	if (r->who[task].running)
+	if (runs(r, task))
 		r->cur[rec->cpu] = 0;
-	r->who[task].running = 0;
 	r->who[task].alive = 0;
 	r->n.exits++;
 	return 0;
@@ -224,7 +254,7 @@ static int check_exit(struct replay *r, const struct rec *rec)
 static int check_rare(struct replay *r, struct rec *rec)
 {
 	const uint32_t task = rec->task;
-	const bool runs = rec->cpu < REC_CPUS_MAX && r->cur[rec->cpu] == task + 1;
+	const bool here = rec->cpu < REC_CPUS_MAX && r->cur[rec->cpu] == task + 1;
 
 	if (rec->cpu >= REC_CPUS_MAX && rec->kind != REC_NAME)
 		return bad(r, "a CPU's number is out of range");
@@ -234,25 +264,25 @@ static int check_rare(struct replay *r, struct rec *rec)
 	switch (rec->kind) {
 	case REC_FORK:
 		r->n.forks++;
-		return runs && rec->arg < r->tasks && r->who[rec->arg].alive && !r->who[rec->arg].running
+		return here && rec->arg < r->tasks && r->who[rec->arg].alive && !runs(r, rec->arg)
 			       ? 0 : bad(r, "a fork without parent or child");
 	case REC_EXEC:
 		r->n.execs++;
 		mark_used(r, rec);
-		return runs ? 0 : bad(r, "an exec of a task that does not run");
+		return here ? 0 : bad(r, "an exec of a task that does not run");
 	case REC_EXIT:
 		mark_used(r, rec);
 		return check_exit(r, rec);
 	case REC_SIGNAL:
 		r->n.signals++;
 		r->n.signals_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
-		return runs ? 0 : bad(r, "a signal of a task that does not run");
+		return here ? 0 : bad(r, "a signal of a task that does not run");
 	case REC_SECTION:
 		r->n.sections++;
 		return 0;
 	case REC_MIGRATE:
 		r->n.migrations++;
-		return !r->who[task].running ? 0 : bad(r, "a task migrates while it runs");
+		return !runs(r, task) ? 0 : bad(r, "a task migrates while it runs");
 	case REC_TASK:
 		return check_task(r, rec);
 	case REC_NAME:
@@ -269,7 +299,7 @@ static int check_rare(struct replay *r, struct rec *rec)
 		r->n.lost_events += rec->arg;
 		return 0;
 	case REC_END:
-		if ((uint32_t)(r->n.records - 1) != rec->arg)
+		if ((uint32_t)r->records_before != rec->arg)
 			return bad(r, "records are missing");
 		r->ended = true;
 		r->n.observed_restores += rec->task;
@@ -283,32 +313,62 @@ static int check_rare(struct replay *r, struct rec *rec)
 	}
 }
 
+/* All records of one batch; how many were good is the return. */
+static inline size_t check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at,
+				 bool as_asked, bool programs)
+{
+	struct sums s = { 0 };
+	uint32_t tasks = r->tasks;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct rec *rec = &recs[i];
+
+		if (__builtin_expect(rec->kind == REC_SWITCH, 1)) {
+			if (check_switch(r, rec, &s, as_asked, programs, tasks))
+				break;
+			continue;
+		}
+		s.span_ns += rec->kind == REC_NAME ? 0 : rec->wait_ns;
+		r->records_before = r->n.records + i;
+		if (check_rare(r, rec))
+			break;
+		tasks = r->tasks;
+		if (rec->kind == REC_END || (programs && rec->kind == REC_EXIT)) {
+			*exit_at = i++;
+			break;
+		}
+	}
+	add_sums(&r->n, &s);
+	r->cpus = s.cpus > r->cpus ? s.cpus : r->cpus;
+	r->n.records += i;
+	return i;
+}
+
 int replay_batch(struct replay *r, struct rec *recs, size_t count)
 {
-	size_t done = 0;
+	const bool as_asked = r->use.kind != SIM_USE_LIVE, programs = r->on_exit;
 
-	for (size_t i = 0; i < count; i++) {
-		struct rec *rec = &recs[i];
-		int err;
+	while (count) {
+		/* 16 bits must be enough for each sum. */
+		const size_t part = count < SLOTS_PART ? count : SLOTS_PART;
+		size_t stop = SIZE_MAX, good;
 
-		r->n.records++;
-		if (rec->kind != REC_NAME)
-			r->n.span_ns += rec->wait_ns;
 		if (r->ended)
 			return bad(r, "records behind the end");
-		err = rec->kind == REC_SWITCH ? check_switch(r, rec) : check_rare(r, rec);
-		if (err)
-			return err;
-		if (rec->kind != REC_EXIT || !r->on_exit)
-			continue;
-		/* The lanes must be up to date before a task's counts are taken. */
+		good = programs ? check_batch(r, recs, part, &stop, as_asked, true)
+		     : as_asked ? check_batch(r, recs, part, &stop, true, false)
+				: check_batch(r, recs, part, &stop, false, false);
+		if (r->why)
+			return -1;
 		for (size_t k = 0; k < r->lane_count; k++)
-			lane_run(r->lanes[k], recs + done, i + 1 - done);
-		done = i + 1;
-		r->on_exit(r->on_exit_arg, rec->task);
+			lane_run(r->lanes[k], recs, good);
+		/* The lanes are up to date: a task's counts can be taken. */
+		if (stop != SIZE_MAX && programs && recs[stop].kind == REC_EXIT)
+			r->on_exit(r->on_exit_arg, recs[stop].task);
+		recs += good;
+		count -= good;
 	}
-	for (size_t k = 0; k < r->lane_count; k++)
-		lane_run(r->lanes[k], recs + done, count - done);
 	return 0;
 }
 

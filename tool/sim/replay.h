@@ -13,9 +13,6 @@
 
 #include "sim/lane.h"
 
-/* How live a saved image was. */
-enum sim_live { SIM_INIT, SIM_SSE, SIM_AVX, SIM_AVX512, SIM_AMX, SIM_LIVES };
-
 /* Sums over traces: X(name in JSON). */
 #define SIM_TOTALS(X)                                                                              \
 	X(traces) X(records) X(switches) X(slots) X(user_slots) X(used_slots) X(digest_slots)      \
@@ -61,7 +58,7 @@ struct replay;
 struct replay_task {
 	int32_t pid;
 	char name[16];
-	uint64_t slots, used;
+	uint64_t slots, used; /* counted only with replay_on_exit() */
 };
 
 /**

@@ -140,7 +140,7 @@ static struct sim_costs costs_for(const struct sim_costs *c, const struct sim_ro
 	if (row->bound)
 		own.interrupt = (struct sim_range){ 0, 0 };
 	/* INIT images stay as small as they are. */
-	for (int i = SIM_SSE; i < SIM_LIVES; i++) {
+	for (int i = REC_SSE; i < REC_LIVES; i++) {
 		own.save[i].low += row->more_bytes.low;
 		own.save[i].high += row->more_bytes.high;
 		own.load[i].low += row->more_bytes.low;
@@ -188,7 +188,7 @@ bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, stru
 		struct sim_costs one = *c;
 		double even[2];
 
-		for (int i = 0; i < SIM_LIVES; i++) {
+		for (int i = 0; i < REC_LIVES; i++) {
 			one.save[i].low = one.save[i].high = end ? c->save[i].high : c->save[i].low;
 			one.load[i].low = one.load[i].high = end ? c->load[i].high : c->load[i].low;
 		}

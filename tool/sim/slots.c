@@ -226,7 +226,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
 		s->gaps++;
-		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, REC_ARG(0, other->seen)))
+		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, rec_arg(0, other->seen)))
 			return -1;
 		other->task = IDLE;
 		other->user = false;
@@ -262,12 +262,12 @@ static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 		return 0;
 	/* How its slot ended was missed: a program most likely was in user mode. */
 	if (c->known && !t->kernel && !t->dying)
-		flags = REC_USER | REC_ASSUMED;
+		flags = REC_USER | REC_USED | REC_ASSUMED;
 	n = get_task(s, pid, name);
 	if (n == NO_TASK)
 		return -1;
 	s->gaps += c->known;
-	return set_running(s, id, n, flags, REC_ARG(flags ? XST_MASK_SSE : 0, c->seen));
+	return set_running(s, id, n, flags, rec_arg(flags ? XST_MASK_SSE : 0, c->seen));
 }
 
 /* A handler that is pending runs at the first entry to user mode. */
@@ -350,14 +350,17 @@ static int finish(struct slots *s, unsigned id)
 		t->user_before_exec = c->state != 'D';
 		t->exec_written = false;
 	}
-	flags = user && !t->gone ? REC_USER | (c->state && c->state != 'R' ? REC_BLOCKED : 0) : 0;
+	flags = 0;
+	if (user && !t->gone && c->task != IDLE)
+		flags = REC_USER | (live ? REC_USED : 0u) |
+			(c->state && c->state != 'R' ? REC_BLOCKED : 0u);
 	/* Not known: its first event will say. */
 	n = c->next < 0 ? IDLE : get_task(s, c->next, c->comm);
 	if (n == NO_TASK)
 		return -1;
 	if (n != IDLE)
 		rename_task(&s->tasks[n], c->comm);
-	if (set_running(s, id, n, flags, REC_ARG(flags ? live : 0, seen)))
+	if (set_running(s, id, n, flags, rec_arg(flags ? live : 0, seen)))
 		return -1;
 	c->seen = seen_next;
 	c->known = c->next >= 0;
@@ -421,7 +424,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 		/* A kernel thread becomes a program: a usermode helper. */
 		t->kernel = false;
 		t->user_before_exec = false;
-		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, REC_ARG(0, c->seen)))
+		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, rec_arg(0, c->seen)))
 			return -1;
 		c->seen = 0;
 	}

@@ -140,7 +140,7 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 		if (cur[cpu]) {
 			r.flags = REC_USER | REC_BLOCKED | REC_DIGEST;
 			r.flags |= unit(m) < s->use ? REC_USED : 0;
-			r.arg = REC_ARG(XST_MASK_SSE, 0);
+			r.arg = rec_arg(XST_MASK_SSE, 0);
 		}
 		if (s->idle > 0 && unit(m) < s->idle) {
 			struct rec idle = r;

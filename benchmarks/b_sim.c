@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How fast a recorded workload is replayed. Promises: one policy takes records at a quarter at least
+ * of the speed at which this thread can read memory, with all cores at 0.6 of what one of them reads;
+ * text is taken in at five million lines a second. All policies at once shall do 40 million slots a
+ * second on a quiet core; what they do is printed beside that.
+ *
+ * Each round measures everything once, one after the other, so that a neighbour slows down all of it;
+ * ratios are those within a round, and their median is told. Time is the thread's own, so that waiting
+ * for a CPU does not count. Threads are processes here: they share nothing but the records.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/run.h"
+
+#define ROUNDS 7
+#define SLOTS  4000000u
+#define LINES  400000u
+
+struct records {
+	struct rec *recs;
+	size_t count;
+};
+
+struct round {
+	double read, one, cores, all, lines; /* bytes, slots, slots, slots, lines a second */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int keep(void *arg, struct rec *recs, size_t count)
+{
+	struct records *r = arg;
+
+	memcpy(r->recs + r->count, recs, count * sizeof(*recs));
+	r->count += count;
+	return 0;
+}
+
+static int ignore(void *arg, struct rec *recs, size_t count)
+{
+	(void)arg;
+	(void)recs;
+	(void)count;
+	return 0;
+}
+
+/* The ceiling: every byte looked at, by eight sums that do not wait for each other. */
+static double read_all(const struct records *r)
+{
+	const uint64_t *p = (const uint64_t *)r->recs;
+	const size_t n = r->count * sizeof(*r->recs) / sizeof(*p) / 8 * 8;
+	volatile uint64_t sink;
+	uint64_t sum[8] = { 0 };
+	const double t = now();
+
+	for (size_t i = 0; i < n; i += 8)
+		for (int k = 0; k < 8; k++)
+			sum[k] += p[i + (size_t)k];
+	sink = sum[0] ^ sum[1] ^ sum[2] ^ sum[3] ^ sum[4] ^ sum[5] ^ sum[6] ^ sum[7];
+	(void)sink;
+	return (double)n * sizeof(*p) / (now() - t);
+}
+
+/* Slots a second through policies @from to @to. */
+static double replay_all(const struct records *r, unsigned from, unsigned to)
+{
+	const struct lane_extra none = { LANE_FETCH, false };
+	const struct sim_use use = { .kind = SIM_USE_LIVE };
+	struct lane *lanes[XST_POLICY_COUNT];
+	static struct rec batch[SLOTS_BATCH];
+	struct replay *replay;
+	struct sim_totals n;
+	double t;
+
+	for (unsigned i = from; i <= to; i++)
+		lanes[i - from] = lane_new(xst_policy_at(i), &none, false);
+	replay = replay_new(&use, lanes, to - from + 1);
+	t = now();
+	/* Batches are copied as a file's are by read(). */
+	for (size_t i = 0; i < r->count; i += SLOTS_BATCH) {
+		const size_t part = r->count - i < SLOTS_BATCH ? r->count - i : SLOTS_BATCH;
+
+		memcpy(batch, r->recs + i, part * sizeof(*batch));
+		if (replay_batch(replay, batch, part)) {
+			fprintf(stderr, "%s\n", replay_why(replay));
+			exit(1);
+		}
+	}
+	t = now() - t;
+	if (replay_end(replay, &n) || n.switches < SLOTS)
+		exit(1);
+	replay_free(replay);
+	for (unsigned i = from; i <= to; i++)
+		lane_free(lanes[i - from]);
+	return (double)n.switches / t;
+}
+
+/* The same on all cores at once, each with records enough of its own. */
+static double replay_on_cores(const struct records *r, unsigned policy, long cores)
+{
+	int ends[2];
+	double sum = 0, one;
+
+	if (pipe(ends))
+		exit(1);
+	for (long i = 0; i < cores; i++)
+		if (!fork()) {
+			one = replay_all(r, policy, policy);
+			_exit(write(ends[1], &one, sizeof(one)) != sizeof(one));
+		}
+	for (long i = 0; i < cores; i++) {
+		if (read(ends[0], &one, sizeof(one)) != sizeof(one))
+			exit(1);
+		sum += one;
+	}
+	while (wait(NULL) > 0)
+		;
+	close(ends[0]);
+	close(ends[1]);
+	return sum;
+}
+
+/* A text trace like those of perf script, in memory. */
+static int make_text(void)
+{
+	const int fd = memfd_create("trace", 0);
+	FILE *f = fdopen(dup(fd), "w");
+
+	for (unsigned i = 0; f && i < LINES / 4; i++) {
+		const unsigned a = 1000 + i % 7, b = 1000 + (i + 1) % 7;
+		const unsigned s = 100 + i / 10000, us = i % 10000 * 100;
+
+		fprintf(f, "            make %5u [000] %5u.%06u:                  sched:sched_switch: "
+			"prev_comm=make prev_pid=%u prev_prio=120 prev_state=S ==> next_comm=cc1 "
+			"next_pid=%u next_prio=120\n", a, s, us, a, b);
+		fprintf(f, "            make %5u [000] %5u.%06u:    x86_fpu:x86_fpu_regs_deactivated: "
+			"x86/fpu: 0xffff88814900ae40 load: 1 xfeatures: a02 xcomp_bv: "
+			"8000000000000a07\n", a, s, us + 3);
+		fprintf(f, "             cc1 %5u [000] %5u.%06u:      x86_fpu:x86_fpu_regs_activated: "
+			"x86/fpu: 0xffff88810406bf00 load: 1 xfeatures: a02 xcomp_bv: "
+			"8000000000000a07\n", b, s, us + 7);
+		fprintf(f, "             cc1 %5u [000] %5u.%06u:                  sched:sched_wakeup: "
+			"comm=make pid=%u prio=120 target_cpu=000\n", b, s, us + 20, a);
+	}
+	if (!f || fclose(f))
+		exit(1);
+	return fd;
+}
+
+static double read_text(int fd)
+{
+	const struct slots_sink sink = { ignore, NULL };
+	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_AUTO);
+	const struct trace_sink events = { slots_event, slots };
+	struct trace_tally tally = { 0 };
+	struct trace_input in;
+	char err[256] = "";
+	double t;
+
+	lseek(fd, 0, SEEK_SET);
+	t = now();
+	if (trace_input_of(&in, dup(fd), "text") ||
+	    trace_read_text(&in, &events, &tally, err, sizeof(err)) || slots_end(slots)) {
+		fprintf(stderr, "%s\n", err);
+		exit(1);
+	}
+	t = now() - t;
+	trace_input_close(&in);
+	slots_free(slots);
+	return (double)tally.lines / t;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const struct round *r, double (*of)(const struct round *))
+{
+	double v[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++)
+		v[i] = of(&r[i]);
+	qsort(v, ROUNDS, sizeof(v[0]), by_value);
+	return v[ROUNDS / 2];
+}
+
+#define SLOT_BYTES sizeof(struct rec)
+
+static double of_read(const struct round *r) { return r->read / 1e9; }
+static double of_one(const struct round *r) { return r->one / 1e6; }
+static double of_one_ratio(const struct round *r) { return r->one * SLOT_BYTES / r->read; }
+static double of_cores_ratio(const struct round *r) { return r->cores * SLOT_BYTES / r->read; }
+static double of_all(const struct round *r) { return r->all / 1e6; }
+static double of_lines(const struct round *r) { return r->lines / 1e6; }
+
+int main(void)
+{
+	const struct synth synth = { .tasks = 64, .cpus = 4, .slots = SLOTS, .use = 0.95, .idle = 0.1,
+				     .mean_us = 100, .seed = 1 };
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct slots_sink sink = { keep, &(struct records){ 0 } };
+	struct records *r = sink.arg;
+	struct round rounds[ROUNDS];
+	const int text = make_text();
+	const unsigned deferred = 5;
+
+	r->recs = mmap(NULL, (size_t)2 * SLOTS * sizeof(*r->recs), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r->recs == MAP_FAILED || synth_run(&synth, &sink) ||
+	    strcmp(xst_policy_at(deferred)->name, "deferred"))
+		return 1;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct round *k = &rounds[i];
+
+		k->read = read_all(r);
+		k->one = replay_all(r, deferred, deferred);
+		k->cores = replay_on_cores(r, deferred, cores);
+		k->all = replay_all(r, 0, XST_POLICY_COUNT - 1);
+		k->lines = read_text(text);
+	}
+	printf("reading memory            %8.2f GB/s a thread\n", median(rounds, of_read));
+	printf("one policy, deferred      %8.1f M slots/s a thread, %.2f of it (at least 0.25)\n",
+	       median(rounds, of_one), median(rounds, of_one_ratio));
+	printf("the same on %2ld cores                         together %.2f of it (at least 0.6 with enough "
+	       "of them)\n", cores, median(rounds, of_cores_ratio));
+	printf("all %u policies at once    %8.1f M slots/s a thread (40 on a quiet core)\n",
+	       XST_POLICY_COUNT, median(rounds, of_all));
+	printf("text                      %8.1f M lines/s (at least 5)\n", median(rounds, of_lines));
+	return median(rounds, of_one_ratio) < 0.25 || median(rounds, of_lines) < 5;
+}
