@@ -17,7 +17,10 @@ run: ## boot the lab and compare the switching policies (about a minute)
 	@scripts/need.sh build -- lab
 	@scripts/bochs.sh || true
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
-	@$(BUILD)/xstate lab run
+	@$(BUILD)/xstate lab run -o $(BUILD)/lab.json; status=$$?; \
+		[ ! -s $(BUILD)/lab.json ] || { echo; \
+		echo "The same as a page: $$($(BUILD)/xstate report $(BUILD)/lab.json -o $(BUILD)/report.html)"; }; \
+		exit $$status
 
 lab-full: ## the lab at length: all machines, tens of millions of switches (half an hour)
 	@scripts/need.sh build -- lab

@@ -11,5 +11,6 @@ int cmd_lab(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 
 #endif

@@ -2,6 +2,7 @@
 /* xstate lab: boot the lab on emulated machines and compare switching policies. */
 #include "cmd.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "lab/run.h"
 #include "lab/sweep.h"
 #include "ui/opt.h"
+#include "ui/outfile.h"
 #include "ui/ui.h"
 
 #define SEED_DEFAULT 0x7857a7e
@@ -26,7 +28,7 @@
 
 enum {
 	O_POLICY = 1, O_MACHINE, O_CPUS, O_SEED, O_LOOPS, O_TIMEOUT, O_QUIET, O_JOBS, O_ROM, O_KEEP,
-	O_ARG, O_COST,
+	O_ARG, O_COST, O_OUTPUT,
 };
 
 static const struct opt run_options[] = {
@@ -43,6 +45,7 @@ static const struct opt run_options[] = {
 	{ O_KEEP, 0, "keep", NULL, "keep the output of good runs too, and say where it is" },
 	{ O_COST, 0, "cost", "LIST",
 	  "cycles assumed for 'slots'; default\nsave=165,restore=390,trap=600,ts=60" },
+	{ O_OUTPUT, 'o', "output", "FILE", "also write the results as JSON, for xstate report" },
 	{ O_ARG, 0, "arg", "KEY=VALUE", "one more argument for the lab's kernel" },
 	{ 0 },
 };
@@ -59,7 +62,8 @@ static const struct opt_usage run_usage = {
 	.opts = run_options,
 	.examples = "xstate lab run                                   the classic comparison\n"
 		    "xstate lab run pipe --policy eager,lazy-keep     two policies, one experiment\n"
-		    "xstate lab run flip --machine qemu:max --cpus 2  change the policy under load\n",
+		    "xstate lab run flip --machine qemu:max --cpus 2  change the policy under load\n"
+		    "xstate lab run -o lab.json && xstate report lab.json   the same as a page\n",
 };
 
 static const struct opt no_options[] = { { 0 } };
@@ -89,6 +93,8 @@ struct request {
 	size_t machine_count;
 	unsigned cpus; /* 0: as the experiment says */
 	const char *rom_path;
+	const char *output;
+	struct outfile out;
 	char extra[256];
 	struct lab_plan plan;
 };
@@ -231,6 +237,9 @@ static int read_command(struct request *q, int argc, char **argv)
 		case O_ROM:
 			q->rom_path = p.arg;
 			break;
+		case O_OUTPUT:
+			q->output = p.arg;
+			break;
 		case O_KEEP:
 			q->plan.keep_all = true;
 			break;
@@ -369,6 +378,11 @@ static int lab_run_verb(int argc, char **argv)
 		return status;
 	if (!lab_rom_load(&rom, q.rom_path, why, sizeof(why)))
 		return ui_error(run_usage.cmd, q.rom_path ? UI_USAGE : UI_CANNOT, "%s", why);
+	/* Before the boots, so that an impossible place is told at once. */
+	if (q.output && !outfile_open(&q.out, q.output)) {
+		lab_rom_free(&rom);
+		return ui_error(run_usage.cmd, UI_USAGE, "cannot write %s: %s", q.output, strerror(errno));
+	}
 	settle_kvm(&q);
 	if (!make_jobs(&q) || !lab_run(&q.plan, why, sizeof(why))) {
 		status = ui_error(run_usage.cmd, UI_CANNOT, "%s",
@@ -377,7 +391,14 @@ static int lab_run_verb(int argc, char **argv)
 	}
 	report(&q);
 	status = verdict(&q.plan);
+	if (q.output) {
+		lab_print_json(q.out.f, &q.plan);
+		if (!outfile_commit(&q.out))
+			status = ui_error(run_usage.cmd, UI_USAGE, "cannot write %s: %s", q.output,
+					  strerror(errno));
+	}
 out:
+	outfile_drop(&q.out);
 	for (size_t i = 0; i < q.plan.count; i++)
 		lab_result_free(&q.plan.jobs[i].result);
 	free(q.plan.jobs);

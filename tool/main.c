@@ -12,6 +12,7 @@
  *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
  *   cmd_record.c     xstate record: record a workload's switches and FPU events
  *   cmd_sim.c        xstate sim: replay a recorded workload under every policy (sim/)
+ *   cmd_report.c     xstate report: one page from results (report/)
  *
  *   lab/             running the lab
  *     experiment.h   the experiments
@@ -52,6 +53,11 @@
  *     even.h         the classic formula of the break-even
  *     hypothesis.h   what if
  *     result.h       sums over traces (result.c), as text (print.c), as JSON (json.c)
+ *
+ *   report/          the page
+ *     report.h       its parts, in order: part_*.c
+ *     chart.h        charts as SVG
+ *     html.h         text into HTML, tables; style.css and script.js are built in
  *
  *   ui/              manners, shared by all verbs
  *     ui.h           settings, errors and exit statuses, colours
@@ -142,6 +148,9 @@ static const struct opt_verb verbs[] = {
 #ifdef HAVE_SIM
 	{ "record", "record the switches and FPU events of a workload", cmd_record },
 	{ "sim", "replay a recorded workload under every policy: eager or lazy for you?", cmd_sim },
+#endif
+#ifdef HAVE_JANSSON
+	{ "report", "one page from results: policies, costs, effects, and how sure", cmd_report },
 #endif
 	{ "version", NULL, cmd_version },
 	{ NULL, NULL, NULL },

@@ -137,6 +137,19 @@ bool controls_read(const struct bench_rig *rig, const struct stats_samples *s,
 	return true;
 }
 
+static void noise_json(const char *key, const struct stats_noise *noise, struct jw *w)
+{
+	jw_object(w, key);
+	jw_f64(w, "throughput_spread_percent", 100 * noise->throughput_spread);
+	jw_f64(w, "latency_spread_percent", 100 * noise->latency_spread);
+	jw_f64(w, "dropped_percent", 100 * noise->dropped);
+	jw_f64(w, "steal_cpus", noise->steal);
+	jw_f64(w, "waiting_percent", 100 * noise->waiting);
+	jw_f64(w, "others_cpus", noise->others);
+	jw_f64(w, "lag1", noise->lag1);
+	jw_end(w);
+}
+
 void controls_json(const struct bench_controls *c, struct jw *w)
 {
 	jw_f64(w, "control_base_cycles", c->base_cycles);
@@ -157,15 +170,8 @@ void controls_json(const struct bench_controls *c, struct jw *w)
 		jw_end(w);
 	}
 	jw_end(w);
-	jw_object(w, "noise");
-	jw_f64(w, "throughput_spread_percent", 100 * c->noise.throughput_spread);
-	jw_f64(w, "latency_spread_percent", 100 * c->noise.latency_spread);
-	jw_f64(w, "dropped_percent", 100 * c->noise.dropped);
-	jw_f64(w, "steal_cpus", c->noise.steal);
-	jw_f64(w, "waiting_percent", 100 * c->noise.waiting);
-	jw_f64(w, "others_cpus", c->noise.others);
-	jw_f64(w, "lag1", c->noise.lag1);
-	jw_end(w);
+	noise_json("noise", &c->noise, w);
+	noise_json("noise_limits", &stats_noise_limits, w);
 }
 
 void controls_print(const struct bench_controls *c, FILE *out)

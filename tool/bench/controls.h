@@ -74,7 +74,7 @@ bool controls_read(const struct bench_rig *rig, const struct stats_samples *s,
 		   const struct stats_company *company, uint64_t seed, struct bench_controls *out);
 
 /**
- * controls_json() - write "controls" and "noise".
+ * controls_json() - write "controls", "noise" and "noise_limits".
  */
 void controls_json(const struct bench_controls *c, struct jw *w);
 
