@@ -111,6 +111,11 @@ def files(tmp):
         subprocess.run(['objcopy', *({'stripped': ['-S', '-R', '.rela.text', '--strip-all']}.get(name, args)),
                         bad, f'{tmp}/less.o'], check=True)
         refused(name, f'{tmp}/less.o', 'holds')
+    with open(f'{tmp}/half.S', 'w', encoding='ascii') as f:
+        f.write('.text\n.Lf:\npxor %xmm0,%xmm0\nret\n.section .init.text,"ax",@progbits\n' +
+                function('start', 'jmp .Lf') + '.section .note.GNU-stack,"",@progbits\n')
+    assemble(f'{tmp}/half.S', f'{tmp}/half.o')
+    refused('a section without names', f'{tmp}/half.o', 'holds a section of code without symbols')
     with open(f'{tmp}/lto.c', 'w', encoding='ascii') as f:
         f.write('void f(double *); void f(double *p) { *p += 1; }\n')
     if not subprocess.run([*CC, '-flto', '-O2', '-c', '-o', f'{tmp}/lto.o', f'{tmp}/lto.c'], check=False,

@@ -153,6 +153,9 @@ static const struct {
         /* Newer than the decoder. */
         {"vsha512msg1", {0xc4, 0xe2, 0x7f, 0xcc, 0xc1}, FP_XMM | FP_UNKNOWN, 0},
         {"cmpbexadd", {0xc4, 0xe2, 0x71, 0xe6, 0x06}, 0, 0},
+        {"mov %r16,%rax (REX2)", {0xd5, 0x48, 0x89, 0xc0}, 0, 0},
+        {"movaps (%r16),%xmm0 (REX2)", {0xd5, 0x90, 0x28, 0x00}, FP_XMM, 0},
+        {"addps (%r16),%xmm0 (REX2)", {0xd5, 0x90, 0x58, 0x00}, FP_XMM | FP_MXCSR, NEED_MXCSR},
         {"lkgs", {0xf2, 0x0f, 0x00, 0xf0}, 0, 0},
 };
 

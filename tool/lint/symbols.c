@@ -192,20 +192,37 @@ static bool code_in(const struct lint_section *s)
 	return false;
 }
 
+/* Code that has no names by its nature: of alternatives, of fixups, of the linker. */
+static bool nameless(const char *section)
+{
+	return !strcmp(section, ".altinstr_replacement") || !strcmp(section, ".altinstr_aux") ||
+	       !strcmp(section, ".fixup") || !strncmp(section, ".plt", 4) ||
+	       !strncmp(section, ".init.plt", 9);
+}
+
 const char *lint_object_blind(const struct lint_object *obj)
 {
 	bool code = false, missing = false, lto = false;
-	size_t i;
+	size_t i, f = 0;
 
-	if (obj->nfunc)
-		return NULL;
 	for (i = 0; i < obj->nsec && !code; i++) {
 		const struct lint_section *s = &obj->sec[i];
 
+		/* Functions lie in the order of their sections. */
+		while (f < obj->nfunc && obj->func[f].sec < i)
+			f++;
+		if (f < obj->nfunc && obj->func[f].sec == i)
+			continue;
+		if (obj->nfunc && (!obj->relocatable || nameless(s->name)))
+			continue;
 		code = lint_is_code(s) && code_in(s);
 		missing |= s->type == SHT_NOBITS && s->size && s->flags & SHF_EXECINSTR;
 		lto |= !strncmp(s->name, ".gnu.lto_", 9);
 	}
+	if (obj->nfunc)
+		return code ? "holds a section of code without symbols, so its functions cannot be told "
+		              "apart"
+		            : NULL;
 	return code      ? "holds code but no symbols, so its functions cannot be told apart"
 	       : missing ? "holds no code, only what describes it: it is a separate debug file"
 	       : lto     ? "holds what the compiler left for the linker to compile (-flto), no code"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Instructions newer than Zydis 4.0: SHA512, SM3, SM4, AVX-IFMA, AVX-VNNI-INT, AVX-NE-
- * CONVERT, AMX-FP16 and -COMPLEX, CMPccXADD and a few system ones. Every VEX, EVEX and XOP
+ * CONVERT, AMX-FP16 and -COMPLEX, CMPccXADD, a few system ones, and whatever is written with
+ * APX's REX2 prefix to reach sixteen more general registers. Every VEX, EVEX and XOP
  * instruction has the same shape, so its length can be told without knowing it; what it
  * does to MXCSR cannot, and is reported as unknown.
  */
@@ -57,6 +58,33 @@ static unsigned legacy(const uint8_t *p, size_t avail, uint8_t pp, uint32_t *fp)
 	return 0;
 }
 
+/*
+ * REX2 at p[@i]: the instruction that it would be with REX, whose low four bits are the same. Its
+ * other bits name registers, and the highest stands for the byte 0F.
+ */
+static unsigned rex2(const uint8_t *p, size_t avail, unsigned i, uint32_t *fp)
+{
+	uint8_t plain[15];
+	struct lint_insn insn;
+	unsigned n = i, rest = i + 2;
+
+	if (avail - i < 3)
+		return 0;
+	memcpy(plain, p, i);
+	plain[n++] = 0x40 | (p[i + 1] & 0xf);
+	if (p[i + 1] & 0x80)
+		plain[n++] = 0x0f;
+	/* These rows of opcodes have no form with the prefix. */
+	if (p[i + 2] >> 4 == 0xe || p[i + 2] >> 4 == 0x4 || p[i + 2] == 0x0f || p[i + 2] == 0xd5)
+		return 0;
+	while (n < sizeof(plain) && rest < avail)
+		plain[n++] = p[rest++];
+	if (!lint_decode_fp(plain, n, &insn) || insn.kind != INSN_PLAIN)
+		return 0;
+	*fp = insn.fp;
+	return insn.len + 1u - (p[i + 1] >> 7);
+}
+
 unsigned lint_unknown_vector(const uint8_t *p, size_t avail, uint32_t *fp)
 {
 	unsigned i = 0, n, map, imm = 0;
@@ -71,6 +99,8 @@ unsigned lint_unknown_vector(const uint8_t *p, size_t avail, uint32_t *fp)
 			pp = p[i];
 		i++;
 	}
+	if (i < avail && p[i] == 0xd5)
+		return rex2(p, avail, i, fp);
 	if (avail - i < 4)
 		return 0;
 	if (pp || (p[i] != 0xc4 && p[i] != 0xc5 && p[i] != 0x62 && p[i] != 0x8f)) {
