@@ -160,6 +160,11 @@ static inline uintptr_t arch_read_cr4(void)
 	return value;
 }
 
+static inline void arch_invlpg(uintptr_t address)
+{
+	__asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
+}
+
 static inline void arch_irq_off(void)
 {
 	__asm__ volatile("cli" : : : "memory");
@@ -203,6 +208,8 @@ void tables_set_kernel_stack(struct cpu *cpu, uintptr_t top);
 
 /* ---- mm*.c ---- */
 void mm_protect(void);
+/* Is the page at @address there, on this CPU? For a while only, and with interrupts off. */
+void mm_set_present(uintptr_t address, bool present);
 
 /* ---- apic.c ---- */
 void apic_init(void);

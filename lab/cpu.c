@@ -8,6 +8,7 @@
  */
 #include "lab.h"
 #include "engine.h"
+#include "experiment.h"
 #include "task.h"
 #include "xst_port.h"
 
@@ -179,11 +180,12 @@ void trap_exit(struct frame *frame)
 {
 	struct cpu *cpu = this_cpu();
 
-	(void)frame;
 	if (cpu->need_resched) {
 		cpu->need_resched = false;
 		task_yield();
 		cpu = this_cpu();
 	}
+	if (experiment->to_user)
+		experiment->to_user(cpu, frame);
 	engine_return_to_user(cpu);
 }

@@ -26,6 +26,8 @@ enum event_kind {
 	EVENT_TRAP,
 	EVENT_FORK,
 	EVENT_EXEC,
+	EVENT_FLUSH,
+	EVENT_CHANGED,
 	EVENT_EXIT,
 	EVENT_POLICY,
 	EVENT_MOVING,
@@ -34,8 +36,8 @@ enum event_kind {
 };
 
 static const char *const event_names[] = {
-	"switch", "return-to-user", "device-not-available", "fork", "exec", "exit", "policy",
-	"moving", "offline", "online",
+	"switch", "return-to-user", "device-not-available", "fork", "exec", "flush", "changed", "exit",
+	"policy", "moving", "offline", "online",
 };
 
 struct event {
@@ -327,6 +329,25 @@ void engine_exec(struct cpu *cpu, struct task *task)
 	/* What was in place at the switch no longer is. */
 	sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
 	remember(cpu, EVENT_EXEC, task->id, task->id);
+}
+
+void engine_flush(struct cpu *cpu, struct task *task)
+{
+	struct before before = look(cpu);
+
+	xst_ctx_flush(&cpu->fpu, &task->fpu);
+	/* FNSAVE takes away what was in place. */
+	if (lab_system.insn == XST_INSN_FNSAVE)
+		sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
+	tell_saved(cpu, &before);
+	remember(cpu, EVENT_FLUSH, task->id, task->id);
+}
+
+void engine_changed(struct cpu *cpu, struct task *task)
+{
+	xst_ctx_changed(&cpu->fpu, &task->fpu);
+	sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
+	remember(cpu, EVENT_CHANGED, task->id, task->id);
 }
 
 void engine_exit(struct cpu *cpu, struct task *task)

@@ -20,6 +20,9 @@ void engine_return_to_user(struct cpu *cpu);
 int engine_device_not_available(struct cpu *cpu);
 void engine_fork(struct cpu *cpu, struct task *parent, struct task *child);
 void engine_exec(struct cpu *cpu, struct task *task);
+/* The running task's area is current; and it was edited. */
+void engine_flush(struct cpu *cpu, struct task *task);
+void engine_changed(struct cpu *cpu, struct task *task);
 void engine_exit(struct cpu *cpu, struct task *task);
 /* @task, which just left @cpu, will run on another one. May decide that it stays. */
 void engine_moving(struct cpu *cpu, struct task *task);

@@ -21,6 +21,8 @@ struct experiment {
 	bool (*phase)(unsigned number);
 	/* At each timer interrupt, on that CPU, interrupts off. */
 	void (*tick)(struct cpu *cpu);
+	/* User mode is about to go on with @frame on that CPU, interrupts off. */
+	void (*to_user)(struct cpu *cpu, struct frame *frame);
 	/* A user task ended. True: it was created again. */
 	bool (*ended)(struct task *task);
 	/* May @parent fork, and what will the child be? */
@@ -38,6 +40,7 @@ struct experiment {
 extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_preload, exp_kthread,
 	exp_owner,
 	exp_errata, exp_images, exp_slots, exp_live, exp_migrate, exp_pending,
+	exp_signal,
 	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
 	exp_selftest_watchdog;
 

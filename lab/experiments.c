@@ -15,6 +15,7 @@ static const struct experiment *const list[] = {
 	&exp_live,
 	&exp_migrate,
 	&exp_pending,
+	&exp_signal,
 #ifdef __x86_64__
 	&exp_errata,
 	&exp_images,

@@ -11,6 +11,7 @@
  *   args.c            the command line in the image
  *   task.c            tasks, run queues, idle
  *   syscall.c pipe.c  what user mode may ask for
+ *   signal.c          delivering signals and returning from them
  *   engine.c          the lab's calls of libxst: cost, events, CR0.TS seen from outside
  *   ring3_*           user mode: register access, checks, programs
  *   experiments.c     the list; exp_*.c one each

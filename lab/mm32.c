@@ -51,3 +51,11 @@ void mm_protect(void)
 	xst_write_cr0(xst_read_cr0() | CR0_PAGING);
 	__asm__ volatile("jmp 1f\n1:" : : : "memory");
 }
+
+void mm_set_present(uintptr_t address, bool present)
+{
+	uint32_t *entry = &low_pages[address / PAGE_BYTES];
+
+	*entry = present ? *entry | PAGE_PRESENT : *entry & ~(uint32_t)PAGE_PRESENT;
+	arch_invlpg(address);
+}

@@ -46,3 +46,11 @@ void mm_protect(void)
 			(uintptr_t)&small_pages[i * 512] | PAGE_PRESENT | PAGE_WRITABLE | PAGE_USER;
 	__asm__ volatile("mov %%cr3, %%rax; mov %%rax, %%cr3" : : : "rax", "memory");
 }
+
+void mm_set_present(uintptr_t address, bool present)
+{
+	uint64_t *entry = &small_pages[address / PAGE_BYTES];
+
+	*entry = present ? *entry | PAGE_PRESENT : *entry & ~(uint64_t)PAGE_PRESENT;
+	arch_invlpg(address);
+}

@@ -26,6 +26,8 @@ enum syscall {
 	SYS_HANDOFF,     /* @a rounds of ping-pong with the peer, all inside the kernel */
 	SYS_CORRUPTION,  /* @a = struct mismatch; returns 1 when no further one will be printed */
 	SYS_CORRUPTIONS, /* @a more, uncounted so far */
+	SYS_RAISE,       /* a signal to itself, its frame damaged as @a says */
+	SYS_SIGRETURN,   /* back from the handler, with the frame at @a */
 };
 
 /* struct user_block.features: the register files this CPU and this XCR0 have. */
@@ -109,6 +111,7 @@ struct user_block {
 	bool have_values;
 	uint32_t have_owner, have_generation, have_live;
 	uint64_t have_slot;
+	bool pkru_zero; /* a frame without PKRU was taken back */
 	/* Added up by user mode, over all tasks on this memory; the kernel reports them. */
 	uint64_t checks, slots, uses, init_checks, fork_checks, migrations, used_up_to;
 	/* `pending`: is an exception pending, how many were left so, how many came. */
@@ -122,6 +125,68 @@ struct user_block {
 
 #define MAX_TASKS 16
 extern struct user_block user_blocks[MAX_TASKS];
+
+/*
+ * `signal`: what is done to a frame. Where a page is missing the kernel does it, else the handler.
+ * Those from FIRST_EXTENDED on need an extended frame, FIRST_AVX on one with AVX in it.
+ */
+enum damage {
+	DAMAGE_NONE,
+	DAMAGE_PAGE_WRITE, /* a page of the frame is missing while it is written */
+	DAMAGE_PAGE_READ,  /* while it is taken back */
+	DAMAGE_POINTER,    /* an address of the kernel's is taken back */
+	DAMAGE_MXCSR,      /* a reserved bit */
+	DAMAGE_FIRST_EXTENDED,
+	DAMAGE_MAGIC1 = DAMAGE_FIRST_EXTENDED,
+	DAMAGE_MAGIC2,
+	DAMAGE_EXTENDED_SIZE, /* too small */
+	DAMAGE_SIZE_SMALL,    /* no room for a header */
+	DAMAGE_SIZE_LARGE,
+	DAMAGE_XFEATURES, /* x87 and SSE alone: legal */
+	DAMAGE_BV_SSE,    /* XMM is INIT: legal */
+	DAMAGE_BV_63,
+	DAMAGE_BV_FOREIGN, /* a component that is not enabled */
+	DAMAGE_BV_SUPERVISOR,
+	DAMAGE_COMPACTED,
+	DAMAGE_XCOMP,
+	DAMAGE_HEADER_FIRST, /* reserved bytes */
+	DAMAGE_HEADER_LAST,
+	DAMAGE_FIRST_AVX,
+	DAMAGE_BV_AVX = DAMAGE_FIRST_AVX, /* AVX is INIT: legal */
+	DAMAGE_SHORT, /* the image ends before AVX does */
+	DAMAGES
+};
+
+/* What comes of a signal. */
+enum outcome {
+	OUTCOME_NOT_DELIVERED, /* the task goes on as if nothing had been */
+	OUTCOME_RESTORED,
+	OUTCOME_FX_ONLY, /* x87 and SSE of the frame, all else INIT */
+	OUTCOME_REFUSED, /* fresh state */
+	OUTCOMES
+};
+
+/* A task's handler: registers and a stack of its own, and what it and the kernel tell each
+ * other. */
+#define SIGNAL_TASKS       4u
+#define SIGNAL_STACK_BYTES 16384u
+
+struct signal_block {
+	uint8_t stack[SIGNAL_STACK_BYTES] __attribute__((aligned(4096)));
+	struct user_block own; /* what the handler's registers hold */
+	uintptr_t frame;       /* of this signal, */
+	uint32_t fx_offset;    /* where its FXSAVE image is, */
+	uint32_t damage;       /* and what is to be done to it */
+	bool extended;         /* are frames here? */
+	uint32_t expect;       /* enum outcome: what the handler says must come of it */
+	uint32_t turn;         /* each kind of damage comes in turn */
+};
+
+extern struct signal_block signal_blocks[SIGNAL_TASKS];
+
+/* ---- ring3_signal.c ---- */
+void user_signal_handler(struct signal_block *s);
+enum damage user_signal_damage(const struct user_block *u);
 
 /* ---- ring3_regs.S; @features as above. What stores leaves the registers as they are. ---- */
 void user_x87_load(const struct user_regs *regs);
@@ -151,6 +216,7 @@ void user_pending(struct user_block *u);
 void user_migrator(struct user_block *u);
 void user_handoff(struct user_block *u);
 void user_hang(struct user_block *u);
+void user_signal(struct user_block *u);
 
 /* ---- system calls ---- */
 static inline uintptr_t user_syscall(enum syscall number, uintptr_t a)

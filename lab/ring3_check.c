@@ -224,7 +224,7 @@ void user_check(struct user_block *u)
 
 	if (u->have_values) {
 		base = hash_base(u, u->have_owner, u->have_generation, u->have_slot);
-		pkru = pkru_value(base);
+		pkru = u->pkru_zero ? 0 : pkru_value(base);
 	} else {
 		u->init_checks++;
 	}
@@ -310,6 +310,7 @@ void user_set_new(struct user_block *u, uint64_t slot)
 	else if (tidy == TIDY_VZEROALL)
 		user_vzeroall();
 	u->have_values = true;
+	u->pkru_zero = false;
 	u->have_owner = u->id;
 	u->have_generation = u->generation;
 	u->have_slot = slot;

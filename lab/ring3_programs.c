@@ -195,6 +195,28 @@ void user_handoff(struct user_block *u)
 	leave(u);
 }
 
+/*
+ * `signal`: now and then one to itself, whose frame comes to harm; what is in the registers
+ * afterwards the handler knows. The timer sends others at any moment, whose frames do not.
+ */
+void user_signal(struct user_block *u)
+{
+	for (uint64_t i = 0; i < u->loops; i++) {
+		uint64_t r = next_random(u);
+
+		use_registers(u);
+		if (r & 1) {
+			user_syscall(SYS_RAISE, user_signal_damage(u));
+			user_check(u);
+		} else if (r & 2) {
+			spin((r >> 8) & 0xff);
+		}
+		u->slots++;
+		user_syscall(SYS_YIELD, 0);
+	}
+	leave(u);
+}
+
 /* `selftest-watchdog`: alive, but no slot is ever done. */
 void user_hang(struct user_block *u)
 {

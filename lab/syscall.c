@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "experiment.h"
 #include "report.h"
+#include "signal.h"
 
 uint64_t kernel_phase_loads, kernel_phase_switches;
 uint32_t fork_count, exec_count;
@@ -112,6 +113,12 @@ void syscall_entry(struct cpu *cpu, struct frame *frame)
 		break;
 	case SYS_CORRUPTIONS:
 		report_corruptions((uint32_t)a);
+		break;
+	case SYS_RAISE:
+		signal_raise(self, (enum damage)a);
+		break;
+	case SYS_SIGRETURN:
+		signal_return(cpu, frame, a);
 		break;
 	default:
 		panic("task %u: unknown system call %llu", self->id,

@@ -288,7 +288,7 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	user->flips = spec->flips;
 	user->lifecycle = spec->lifecycle;
 	user->migrates = spec->migrates;
-	user->have_values = user->inherited = false;
+	user->have_values = user->inherited = user->pkru_zero = false;
 	stack_prepare(task, task_first_user, 0);
 	frame = (struct frame *)(task->stack_top - sizeof(struct frame));
 	*frame = (struct frame){

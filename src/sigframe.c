@@ -4,10 +4,10 @@
 #include <xst/sigframe.h>
 
 /* Offsets behind XST_OFF_SOFTWARE. */
-#define SW_MAGIC1        0u
+#define SW_MAGIC1	 0u
 #define SW_EXTENDED_SIZE 4u
-#define SW_XFEATURES     8u
-#define SW_XSTATE_SIZE   16u
+#define SW_XFEATURES	 8u
+#define SW_XSTATE_SIZE	 16u
 
 /* In the FNSAVE part of a 32-bit frame, behind the image. */
 #define LEGACY_STATUS 108u
@@ -67,8 +67,8 @@ static void check_magic2(const void *data, struct xst_frame *frame, struct xst_d
 			"the second magic number is not there");
 }
 
-int xst_sigframe_read(const void *data, size_t bytes, enum xst_frame_kind kind,
-		      uint32_t user_bytes, struct xst_frame *frame, struct xst_diag *diag)
+int xst_sigframe_read(const void *data, size_t bytes, enum xst_frame_kind kind, uint32_t user_bytes,
+		      struct xst_frame *frame, struct xst_diag *diag)
 {
 	uint64_t end;
 
@@ -134,8 +134,8 @@ static int no_memory(struct xst_diag *diag, size_t offset, const char *what)
 
 static void put_legacy(const struct xst_uabi *t, uint8_t *frame, const uint8_t *fx)
 {
-	const uint16_t magic = t->sys->insn >= XST_INSN_FXSAVE ? XST_FRAME_LEGACY_FXSR
-							       : XST_FRAME_LEGACY_ONLY;
+	const uint16_t magic =
+		t->sys->insn >= XST_INSN_FXSAVE ? XST_FRAME_LEGACY_FXSR : XST_FRAME_LEGACY_ONLY;
 	const struct xst_x87_selectors *sel = XST_UABI_WIDE ? &t->sel : NULL;
 
 	/* Pointers beyond 32 bits were not made by this process; the low halves have to do. */
@@ -246,8 +246,7 @@ static void settle_header(const struct xst_system *sys, const struct xst_layout 
 	}
 	/* Without SSE it becomes INIT, but XRSTOR of AVX looks at it first. */
 	if (!(features & XST_MASK_SSE) &&
-	    (!(features & XST_MASK_AVX) ||
-	     !(xst_get32(fx, XST_OFF_MXCSR) & ~sys->caps.mxcsr_mask)))
+	    (!(features & XST_MASK_AVX) || !(xst_get32(fx, XST_OFF_MXCSR) & ~sys->caps.mxcsr_mask)))
 		xst_put32(fx, XST_OFF_MXCSR, XST_MXCSR_INIT);
 	xst_put64(fx, XST_OFF_XSTATE_BV, bv);
 }

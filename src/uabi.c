@@ -27,8 +27,8 @@ int xst_uabi_layout(const struct xst_system *sys, uint64_t mask, struct xst_layo
 		return xst_layout_compute(&sys->caps, mask, XST_STANDARD, layout, diag);
 	if (mask & ~XST_MASK_LEGACY)
 		return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED,
-				    xst_mask_first(mask & ~XST_MASK_LEGACY), 0x100,
-				    XST_MASK_LEGACY, mask, "this machine does not use XSAVE");
+				    xst_mask_first(mask & ~XST_MASK_LEGACY), 0x100, XST_MASK_LEGACY,
+				    mask, "this machine does not use XSAVE");
 	legacy_layout(layout);
 	return XST_OK;
 }
@@ -197,8 +197,7 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		return err;
 	bv = xst_get64(from->area, XST_OFF_XSTATE_BV);
 	/* To drop SSE, which is not live, is to drop MXCSR. */
-	if ((mxcsr == XST_UABI_MXCSR_BY_BV && !(bv & XST_MASK_SSE)) ||
-	    !(sys->mask & XST_MASK_SSE))
+	if ((mxcsr == XST_UABI_MXCSR_BY_BV && !(bv & XST_MASK_SSE)) || !(sys->mask & XST_MASK_SSE))
 		how.drop |= XST_MASK_SSE;
 	if (sys->insn < XST_INSN_XSAVE)
 		err = set_old(t, from, &how, diag);

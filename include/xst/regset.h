@@ -95,8 +95,8 @@ enum xst_regset { XST_REGSET_I387, XST_REGSET_FPX, XST_REGSET_XSTATE };
  * @diag: out, optional.
  *
  * Context: any ring; pure; never faults.
- * Return:  the bytes; XST_ERR_UNSUPPORTED when the machine has no such set (FPX without FXSAVE, XSTATE
- *          without XSAVE); errors of xst_uabi_layout().
+ * Return:  the bytes; XST_ERR_UNSUPPORTED when the machine has no such set (FPX without FXSAVE,
+ *          XSTATE without XSAVE); errors of xst_uabi_layout().
  */
 int xst_regset_bytes(const struct xst_system *sys, uint64_t mask, enum xst_regset set,
 		     struct xst_diag *diag);
@@ -114,8 +114,8 @@ int xst_regset_bytes(const struct xst_system *sys, uint64_t mask, enum xst_regse
  * bytes 464-471.
  *
  * Context: any ring; never faults on valid memory.
- * Return:  the bytes written to @buffer: fewer than @count at the end of the set, 0 behind it; errors of
- *          xst_regset_bytes() and xst_uabi_get(); XST_ERR_NEED_BYTES (scratch).
+ * Return:  the bytes written to @buffer: fewer than @count at the end of the set, 0 behind it;
+ *          errors of xst_regset_bytes() and xst_uabi_get(); XST_ERR_NEED_BYTES (scratch).
  */
 int xst_regset_get(const struct xst_uabi *t, enum xst_regset set, size_t offset, void *buffer,
 		   size_t count, struct xst_diag *diag);
@@ -130,14 +130,14 @@ int xst_regset_get(const struct xst_uabi *t, enum xst_regset set, size_t offset,
  * @diag:   out, optional.
  *
  * I387 and FPX: what is not written stays, and the set that results is judged. (Linux since 5.15
- * refuses all but whole sets; older ones took parts.) XSTATE: from the first byte to the last, since a
- * part could not say which components it means. x87 (FPX: and SSE) is live afterwards.
+ * refuses all but whole sets; older ones took parts.) XSTATE: from the first byte to the last,
+ * since a part could not say which components it means. x87 (FPX: and SSE) is live afterwards.
  *
  * PKRU is what XSTATE says, 0 when XSTATE_BV[9] is 0; the other two sets leave it alone.
  *
  * Context: any ring; never faults on valid memory.
- * Return:  XST_OK; XST_ERR_INVALID for bytes outside the set, or a part of XSTATE; XST_ERR_FAULT for
- *          what xst_uabi_set() refuses, and for reserved MXCSR bits of FPX; errors of
+ * Return:  XST_OK; XST_ERR_INVALID for bytes outside the set, or a part of XSTATE; XST_ERR_FAULT
+ *          for what xst_uabi_set() refuses, and for reserved MXCSR bits of FPX; errors of
  *          xst_regset_get(). On error nothing was changed.
  */
 int xst_regset_set(const struct xst_uabi *t, enum xst_regset set, size_t offset, const void *buffer,
@@ -152,8 +152,8 @@ int xst_regset_set(const struct xst_uabi *t, enum xst_regset set, size_t offset,
  * @diag:  out, optional.
  *
  * Context: any ring; pure; never faults on valid memory.
- * Return:  the bytes written; XST_ERR_NEED_BYTES; errors of xst_layout_compute(). On error nothing was
- *          written.
+ * Return:  the bytes written; XST_ERR_NEED_BYTES; errors of xst_layout_compute(). On error nothing
+ *          was written.
  */
 int xst_regset_put_layout(const struct xst_caps *caps, uint64_t mask, void *note, size_t bytes,
 			  struct xst_diag *diag);

@@ -15,8 +15,8 @@
  * passes them may still be refused for what it holds; a program that was refused has no state to go
  * on with, and Linux ends it (SIGSEGV) after giving it fresh state.
  *
- * extended_size must have room for the second magic number; Linux up to 6.18 at least did not ask for
- * that, and its own frames have it.
+ * extended_size must have room for the second magic number; Linux up to 6.18 at least did not ask
+ * for that, and its own frames have it.
  *
  * Machines without XSAVE have frames of 512 bytes, those without FXSAVE of 112.
  *
@@ -82,8 +82,8 @@ int xst_sigframe_read(const void *data, size_t bytes, enum xst_frame_kind kind,
  * functions below.
  *
  * Context: any ring; pure; never faults.
- * Return:  the bytes; XST_ERR_UNSUPPORTED for a 64-bit process on a machine without FXSAVE; errors of
- *          xst_uabi_layout().
+ * Return:  the bytes; XST_ERR_UNSUPPORTED for a 64-bit process on a machine without FXSAVE; errors
+ *          of xst_uabi_layout().
  */
 int xst_sigframe_bytes(const struct xst_system *sys, uint64_t mask, enum xst_frame_kind kind,
 		       struct xst_diag *diag);
@@ -127,13 +127,13 @@ static inline uint32_t xst_sigframe_stack_bytes(uint32_t bytes, uint32_t rest)
  * @to:   the task's memory, at xst_sigframe_place(); written by XST_COPY_TO_USER() only.
  * @diag: out, optional.
  *
- * Every byte is written, those that no register fills as 0, but for TILEDATA that is INIT: its 8 KiB
- * keep what the task's memory held, and XSTATE_BV says so. x87 and SSE are in XSTATE_BV always, for
- * handlers that change them and know nothing of it.
+ * Every byte is written, those that no register fills as 0, but for TILEDATA that is INIT: its 8
+ * KiB keep what the task's memory held, and XSTATE_BV says so. x87 and SSE are in XSTATE_BV always,
+ * for handlers that change them and know nothing of it.
  *
  * Context: any ring in which XST_COPY_TO_USER() may fault.
- * Return:  XST_OK; XST_ERR_FAULT when the memory cannot be written: the task is unchanged, what is in
- *          its memory undefined; XST_ERR_NEED_BYTES (scratch); errors of xst_uabi_get() and
+ * Return:  XST_OK; XST_ERR_FAULT when the memory cannot be written: the task is unchanged, what is
+ *          in its memory undefined; XST_ERR_NEED_BYTES (scratch); errors of xst_uabi_get() and
  *          xst_sigframe_bytes().
  */
 int xst_sigframe_write(const struct xst_uabi *t, enum xst_frame_kind kind, void *to,
@@ -150,8 +150,8 @@ int xst_sigframe_write(const struct xst_uabi *t, enum xst_frame_kind kind, void 
  *
  * Extended: components of xfeatures that XSTATE_BV names are taken, all others become INIT; MXCSR
  * counts when xfeatures has SSE, and is judged with AVX too. FXSAVE only: x87, SSE and MXCSR are
- * taken. In a 32-bit frame x87 comes from the FNSAVE part. PKRU is the frame's, and what XRSTOR makes
- * of it, 0, when it has none.
+ * taken. In a 32-bit frame x87 comes from the FNSAVE part. PKRU is the frame's, and what XRSTOR
+ * makes of it, 0, when it has none.
  *
  * A refused frame changes nothing at all. The kernel then ends the task, or gives it fresh state by
  * xst_ctx_exec() and a signal that it cannot ignore, as Linux does. It is stricter than Linux in

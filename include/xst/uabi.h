@@ -44,8 +44,8 @@ struct xst_uabi {
 	/* Code and data segment of a 32-bit process: its FNSAVE form has room for them, the 64-bit
 	 * kernel's FXSAVE has not. */
 	struct xst_x87_selectors sel;
-	/* Work memory: xst_uabi_bytes() or more, more for frames; of any alignment. Holds the task's
-	 * registers afterwards: it must not be shown to anybody. */
+	/* Work memory: xst_uabi_bytes() or more, more for frames; of any alignment. Holds the
+	 * task's registers afterwards: it must not be shown to anybody. */
 	void *scratch;
 	size_t scratch_bytes;
 };
@@ -89,9 +89,9 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 
 /* What to make of MXCSR. Both rules are the kernel's, for different callers. */
 enum xst_uabi_mxcsr {
-	XST_UABI_MXCSR_BY_BV, /* ptrace: counts when XSTATE_BV has SSE, else it becomes 1F80H; judged
-				 when XSTATE_BV has x87, SSE or AVX. (With AVX and no SSE Linux
-				 itself may hand out the value of an earlier time.) */
+	/* ptrace: counts when XSTATE_BV has SSE, else it becomes 1F80H; judged when XSTATE_BV has
+	 * x87, SSE or AVX. (With AVX and no SSE Linux itself may hand out an older value.) */
+	XST_UABI_MXCSR_BY_BV,
 	XST_UABI_MXCSR_ALWAYS, /* signal frames: counts and is judged, as XRSTOR does */
 };
 
@@ -108,8 +108,8 @@ enum xst_uabi_mxcsr {
  * that the memory or the task has no room for.
  *
  * Context: any ring; never faults on valid memory.
- * Return:  XST_OK; XST_ERR_FAULT (header or MXCSR); XST_ERR_LIVE; XST_ERR_NEED_BYTES also for a task
- *          that has no area yet (xst_ctx_attach() first). On error nothing was changed.
+ * Return:  XST_OK; XST_ERR_FAULT (header or MXCSR); XST_ERR_LIVE; XST_ERR_NEED_BYTES also for a
+ *          task that has no area yet (xst_ctx_attach() first). On error nothing was changed.
  */
 int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xst_uabi_mxcsr mxcsr,
 		 struct xst_diag *diag);

@@ -8,7 +8,8 @@
 /* Our rules are never weaker than the hardware's. */
 static void check_accepted(const struct xst_frame *frame)
 {
-	struct xst_restore how = {.caps = &frames.caps, .by = XST_BY_XRSTOR, .xcr0 = frames.sys.xcr0};
+	struct xst_restore how = {
+		.caps = &frames.caps, .by = XST_BY_XRSTOR, .xcr0 = frames.sys.xcr0};
 
 	if (!frame->extended)
 		return;
@@ -54,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check_accepted(&frame);
 	if (frames.sys.apart & XST_MASK_CET_U) {
-		const uint32_t at = frames.sys.apart_offset +
-				    frames.sys.apart_layout.offset[XST_COMP_CET_U];
+		const uint32_t at =
+			frames.sys.apart_offset + frames.sys.apart_layout.offset[XST_COMP_CET_U];
 
 		if (memcmp(frames.before + at, frames.area + at, 16) ||
 		    !(xst_get64(cet, XST_OFF_XSTATE_BV) & XST_MASK_CET_U))

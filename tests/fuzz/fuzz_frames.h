@@ -25,9 +25,9 @@ static inline void fuzz_machine(uint8_t which)
 		enum xst_insn insn;
 		uint64_t xcr0, xss, mask;
 	} machines[] = {
-		{XST_INSN_FNSAVE, 0, 0, 0},	   {XST_INSN_FXSAVE, 0, 0, 0},
-		{XST_INSN_XSAVE, 0x7, 0, 0},	   {XST_INSN_XSAVEOPT, 0x207, 0, 0},
-		{XST_INSN_XSAVEC, 0x2ff, 0, 0},	   {XST_INSN_XSAVES, 0x2e7, 0x800, 0},
+		{XST_INSN_FNSAVE, 0, 0, 0},	      {XST_INSN_FXSAVE, 0, 0, 0},
+		{XST_INSN_XSAVE, 0x7, 0, 0},	      {XST_INSN_XSAVEOPT, 0x207, 0, 0},
+		{XST_INSN_XSAVEC, 0x2ff, 0, 0},	      {XST_INSN_XSAVES, 0x2e7, 0x800, 0},
 		{XST_INSN_XSAVES, 0x802e7, 0x800, 0}, {XST_INSN_XSAVES, 0x602e7, 0, 0x602e7},
 	};
 	const size_t m = which % (sizeof(machines) / sizeof(machines[0]));
@@ -49,16 +49,15 @@ static inline void fuzz_task(const uint8_t *data, size_t size)
 	if (xst_uabi_layout(&frames.sys, 0, &l, NULL))
 		abort();
 	for (size_t i = 0; i < l.bytes; i++)
-		image[i] = size > FUZZ_HEAD ? (uint8_t)(data[FUZZ_HEAD + i % (size - FUZZ_HEAD)] +
-							 i / 256)
-					    : 0;
+		image[i] = size > FUZZ_HEAD
+				   ? (uint8_t)(data[FUZZ_HEAD + i % (size - FUZZ_HEAD)] + i / 256)
+				   : 0;
 	memset(image + XST_OFF_XSTATE_BV, 0, XST_HEADER_BYTES);
 	bv = xst_get64(data, 2) & l.mask;
 	if (frames.sys.insn < XST_INSN_XSAVE)
 		bv = frames.sys.mask;
 	xst_put64(image, XST_OFF_XSTATE_BV, bv);
-	xst_put32(image, XST_OFF_MXCSR,
-		  xst_get32(image, XST_OFF_MXCSR) & frames.caps.mxcsr_mask);
+	xst_put32(image, XST_OFF_MXCSR, xst_get32(image, XST_OFF_MXCSR) & frames.caps.mxcsr_mask);
 	if (xst_uabi_set(&frames.t, &from, XST_UABI_MXCSR_ALWAYS, NULL) || !frames_loads(&frames))
 		abort();
 }

@@ -8,8 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t whole[FRAMES_BYTES], part[FRAMES_BYTES];
-	const enum xst_regset set =
-		(enum xst_regset)(size >= FUZZ_HEAD ? data[1] >> 4 & 3 : 0);
+	const enum xst_regset set = (enum xst_regset)(size >= FUZZ_HEAD ? data[1] >> 4 & 3 : 0);
 	size_t offset, count, want = 0;
 	int bytes, got;
 

@@ -23,8 +23,7 @@ static bool taken(const uint8_t *in, const uint8_t *out, const struct xst_layout
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t in[FRAMES_BYTES], out[FRAMES_BYTES];
-	const enum xst_regset set =
-		(enum xst_regset)(size >= FUZZ_HEAD ? data[1] >> 4 & 3 : 0);
+	const enum xst_regset set = (enum xst_regset)(size >= FUZZ_HEAD ? data[1] >> 4 & 3 : 0);
 	struct xst_layout l;
 	size_t offset = 0, count;
 	int bytes, err;
@@ -59,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (set != XST_REGSET_XSTATE)
 		return 0;
 	if (xst_uabi_layout(&frames.sys, frames.t.mask, &l, NULL) ||
-	    xst_regset_get(&frames.t, set, 0, out, sizeof(out), NULL) != bytes || !taken(in, out, &l))
+	    xst_regset_get(&frames.t, set, 0, out, sizeof(out), NULL) != bytes ||
+	    !taken(in, out, &l))
 		abort();
 	return 0;
 }

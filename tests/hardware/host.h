@@ -53,8 +53,11 @@ static inline int host_start(struct host *h, uint64_t mask)
 	if (h->sys.apart)
 		xst_fresh_image(h->sys.insn, h->sys.apart, h->area + h->sys.apart_offset,
 				h->sys.apart_layout.bytes);
-	h->t = (struct xst_uabi){.sys = &h->sys, .ctx = &h->ctx, .mask = h->mask,
-				 .scratch = h->scratch, .scratch_bytes = sizeof(h->scratch)};
+	h->t = (struct xst_uabi){.sys = &h->sys,
+				 .ctx = &h->ctx,
+				 .mask = h->mask,
+				 .scratch = h->scratch,
+				 .scratch_bytes = sizeof(h->scratch)};
 	if (xst_uabi_layout(&h->sys, h->mask, &h->layout, NULL) ||
 	    h->layout.bytes + 256 > IMAGE_ROOM) {
 		printf("skipped: the kernel's mask 0x%llx has no layout here\n",

@@ -46,7 +46,7 @@ __asm__(".text\n"
 	"	xrstor64 (%rdi)\n"
 	"	mov %r13, %rdi\n"
 	"	mov %r8, %rsi\n"
-	"	mov $10, %edx\n" /* SIGUSR1 */
+	"	mov $10, %edx\n"  /* SIGUSR1 */
 	"	mov $234, %eax\n" /* tgkill */
 	"	syscall\n"
 	"	mov %r12, %rax\n"
@@ -65,7 +65,7 @@ static enum { READ, CHANGE, WRITE, MUTATE, WAYS } way;
 static struct host h;
 static volatile sig_atomic_t refused; /* by the kernel: SIGSEGV came instead */
 static bool bad;
-static int ours; /* what we say of the mutated frame */
+static int ours;     /* what we say of the mutated frame */
 static bool either;  /* kernels differ in whether it is an extended frame */
 static bool lenient; /* Linux may take it though we do not */
 static uint64_t counts[WAYS], agreed_refused, agreed_taken, stricter, fx_only, versions;
@@ -77,8 +77,8 @@ static uint8_t want[IMAGE_ROOM], other[IMAGE_ROOM], kernels[IMAGE_ROOM], tried[I
 static void complain(const char *what)
 {
 	bad = true;
-	printf("frame %llu: %s\n", (unsigned long long)(counts[0] + counts[1] + counts[2] + counts[3]),
-	       what);
+	printf("frame %llu: %s\n",
+	       (unsigned long long)(counts[0] + counts[1] + counts[2] + counts[3]), what);
 	printf("magic1 0x%x extended_size %u xfeatures 0x%llx xstate_size %u magic2 0x%x XSTATE_BV "
 	       "0x%llx XCOMP_BV 0x%llx MXCSR 0x%x, we say %d\n",
 	       xst_get32(tried, 464), xst_get32(tried, 468),
@@ -92,9 +92,9 @@ static void complain(const char *what)
 /* The kernel's words, and ours for the same mask. */
 static void check_words(const uint8_t *fp, const struct xst_frame *frame)
 {
-	if (!frame->extended || frame->xfeatures != h.mask || frame->xstate_size != h.layout.bytes ||
-	    (int)frame->extended_size !=
-		    xst_sigframe_bytes(&h.sys, h.mask, XST_FRAME_64, NULL))
+	if (!frame->extended || frame->xfeatures != h.mask ||
+	    frame->xstate_size != h.layout.bytes ||
+	    (int)frame->extended_size != xst_sigframe_bytes(&h.sys, h.mask, XST_FRAME_64, NULL))
 		complain("the kernel's sizes are not ours");
 	memcpy(kernels, fp, frame->extended_size);
 }
@@ -144,9 +144,10 @@ static void mutate(uint8_t *fp)
 		} else {
 			const uint32_t at = words[rng_below(&h.rng, 4)];
 
-			xst_put32(fp, at, rng_below(&h.rng, 2)
-						  ? (uint32_t)rng_next(&h.rng) % (2 * h.layout.bytes)
-						  : xst_get32(fp, at) ^ (1u << rng_below(&h.rng, 32)));
+			xst_put32(fp, at,
+				  rng_below(&h.rng, 2)
+					  ? (uint32_t)rng_next(&h.rng) % (2 * h.layout.bytes)
+					  : xst_get32(fp, at) ^ (1u << rng_below(&h.rng, 32)));
 		}
 	}
 	if (!rng_below(&h.rng, 8))
@@ -264,8 +265,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)h.mask, h.layout.bytes);
 	rest = (uint32_t)getauxval(AT_MINSIGSTKSZ);
 	printf("AT_MINSIGSTKSZ %u, ours for a 32-bit frame and 736 bytes beside it %u\n", rest,
-	       xst_sigframe_stack_bytes((uint32_t)xst_sigframe_bytes(&h.sys, h.mask, XST_FRAME_32,
-								     NULL), 736));
+	       xst_sigframe_stack_bytes(
+		       (uint32_t)xst_sigframe_bytes(&h.sys, h.mask, XST_FRAME_32, NULL), 736));
 	rng_seed(&h.rng, seed);
 	for (uint64_t n = 0; n < wanted && !bad; n++) {
 		way = n % 8 < 4 ? MUTATE : n % 8 == 4 ? READ : n % 8 == 5 ? CHANGE : WRITE;
@@ -274,7 +275,8 @@ int main(int argc, char **argv)
 	printf("%llu frames read only, %llu changed, %llu written by us, %llu mutated\n",
 	       (unsigned long long)counts[READ], (unsigned long long)counts[CHANGE],
 	       (unsigned long long)counts[WRITE], (unsigned long long)counts[MUTATE]);
-	printf("of the mutated ones both refused %llu and took %llu (%llu as FXSAVE only); %llu are "
+	printf("of the mutated ones both refused %llu and took %llu (%llu as FXSAVE only); %llu "
+	       "are "
 	       "refused by us and taken by XRSTOR, %llu are another frame for another kernel\n",
 	       (unsigned long long)agreed_refused, (unsigned long long)agreed_taken,
 	       (unsigned long long)fx_only, (unsigned long long)stricter,

@@ -22,7 +22,7 @@
 #include "host.h"
 
 #define STOPS_DEFAULT 400u
-#define WRITES        50u
+#define WRITES	      50u
 
 void child_loop(const void *before, void *after, uint64_t mask);
 __asm__(".text\n"
@@ -49,8 +49,8 @@ static uint64_t stops, writes, taken, refused, fpx_taken, fpx_refused, reads;
 
 static int fail(const char *what)
 {
-	printf("stop %llu, write %llu: %s\n", (unsigned long long)stops,
-	       (unsigned long long)writes, what);
+	printf("stop %llu, write %llu: %s\n", (unsigned long long)stops, (unsigned long long)writes,
+	       what);
 	return -1;
 }
 
@@ -141,14 +141,16 @@ static int both_set(unsigned type, enum xst_regset which, size_t bytes)
 	const size_t whole = (size_t)xst_regset_bytes(&h.sys, h.mask, which, NULL);
 	int kernel = kernel_set(type, set, bytes);
 	/* The regset layer cuts off what is too long, and wants whole words. */
-	int we = bytes % 8 ? XST_ERR_INVALID
-			   : xst_regset_set(&h.t, which, 0, set, bytes < whole ? bytes : whole, NULL);
+	int we = bytes % 8
+			 ? XST_ERR_INVALID
+			 : xst_regset_set(&h.t, which, 0, set, bytes < whole ? bytes : whole, NULL);
 
 	writes++;
 	if ((kernel < 0) != (we < 0)) {
-		printf("%zu bytes of %zu, XSTATE_BV 0x%llx XCOMP_BV 0x%llx MXCSR 0x%x: the kernel %d, "
-		       "we %d\n", bytes, whole,
-		       (unsigned long long)xst_get64(set, XST_OFF_XSTATE_BV),
+		printf("%zu bytes of %zu, XSTATE_BV 0x%llx XCOMP_BV 0x%llx MXCSR 0x%x: the kernel "
+		       "%d, "
+		       "we %d\n",
+		       bytes, whole, (unsigned long long)xst_get64(set, XST_OFF_XSTATE_BV),
 		       (unsigned long long)xst_get64(set, XST_OFF_XCOMP_BV),
 		       xst_get32(set, XST_OFF_MXCSR), kernel, we);
 		return fail("verdicts differ");
@@ -225,7 +227,9 @@ static int one_stop(void)
 	memset(after + XST_OFF_XSTATE_BV, 0, XST_HEADER_BYTES);
 	if (stopped() < 0)
 		return -1;
-	return host_same(&h, ours, after, "the child's registers") ? 0 : fail("they are not what was set");
+	return host_same(&h, ours, after, "the child's registers")
+		       ? 0
+		       : fail("they are not what was set");
 }
 
 int main(int argc, char **argv)
@@ -235,7 +239,8 @@ int main(int argc, char **argv)
 	int status, bad = 0, skip;
 	long bytes;
 
-	before = mmap(NULL, 2 * IMAGE_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	before = mmap(NULL, 2 * IMAGE_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (before == MAP_FAILED)
 		return 1;
 	after = before + IMAGE_ROOM;
@@ -269,7 +274,8 @@ int main(int argc, char **argv)
 	waitpid(child, &status, 0);
 	if (skip)
 		return skip;
-	printf("%llu stops, %llu writes: XSTATE taken by both %llu, refused by both %llu; FPX %llu and "
+	printf("%llu stops, %llu writes: XSTATE taken by both %llu, refused by both %llu; FPX %llu "
+	       "and "
 	       "%llu; %llu parts read\n",
 	       (unsigned long long)stops, (unsigned long long)writes, (unsigned long long)taken,
 	       (unsigned long long)refused, (unsigned long long)fpx_taken,

@@ -2,7 +2,8 @@
 /*
  * Tests of the lab on real emulators, through the same engine as `xstate lab run`.
  *
- *     t_lab GROUP IMAGES    GROUP: shapes repeat smp old moves sweeps twins verdicts errata budget
+ *     t_lab GROUP IMAGES    GROUP: shapes repeat smp signals old moves sweeps twins verdicts
+ *                           errata budget
  *
  * IMAGES is the folder with lab.rom and the broken twins. Prints a line for each
  * case; ends with 77 when no emulator is here.
@@ -318,6 +319,38 @@ static void moves(const struct lab_machine *machines, size_t count)
 	release(jobs, n);
 }
 
+/* --- signals: whole frames and harmed ones, in the 64-bit kernel and the 32-bit one --- */
+
+static void signals(const struct lab_machine *machines, size_t count)
+{
+	static const char *const old_names[] = { "bochs:pentium_mmx", "bochs:p3_katmai" };
+	struct lab_machine olds[2];
+	struct lab_job jobs[4];
+	char in_turn[512] = "";
+	size_t n = 0, olds_here = find_machines(olds, old_names, 2);
+
+	for (size_t p = 0; p < POLICIES; p++)
+		snprintf(in_turn + strlen(in_turn), sizeof(in_turn) - strlen(in_turn), "%s%s",
+			 p ? "," : "", policies[p]);
+	for (size_t m = 0; m < count; m++)
+		jobs[n++] = job("signal", in_turn, &machines[m]);
+	for (size_t m = 0; m < olds_here; m++)
+		jobs[n++] = job("signal", in_turn, &olds[m]);
+	run("lab", jobs, n, QUIET_MS);
+	for (size_t i = 0; i < n; i++) {
+		const struct lab_job *j = &jobs[i];
+
+		/* The kernel itself fails where a kind of harm did not come under every policy. */
+		if (expect_ok(j))
+			expect(get(j, "policies") == POLICIES && get(j, "unexpected") == 0 &&
+				       get(j, "sent_by_timer") > 20 && get(j, "refused") > 100 &&
+				       get(j, "not_delivered") > 20 &&
+				       (i >= count || get(j, "fx_only") > 100),
+			       "signal on %s: every harm came to what it must", j->machine->name);
+	}
+	release(jobs, n);
+}
+
 /* --- old: the 32-bit kernel, with FNSAVE and with FXSAVE --- */
 
 /* CPUID does not say which MXCSR bits there are: these two lack denormals-are-zeros, and an LDMXCSR
@@ -508,6 +541,7 @@ static void twins(const struct lab_machine *machines, size_t count)
 		{ "twin-stale-owner", "leak", "deferred" },
 		{ "twin-no-pkru", "pipe", "eager" },
 		{ "twin-no-pkru", "leak", "lazy" },
+		{ "twin-edit-kept", "signal", "deferred" },
 	};
 
 	for (size_t m = 0; m < count; m++) {
@@ -668,6 +702,7 @@ static const struct {
 	size_t machines; /* how many of the three */
 } groups[] = {
 	{ "shapes", shapes, 3 },     { "repeat", repeat, 3 }, { "smp", smp, 2 },
+	{ "signals", signals, 2 },
 	{ "old", old, 1 },	     { "moves", moves, 2 },	     { "sweeps", sweeps, 3 },
 	{ "twins", twins, 2 },	     { "errata", errata, 3 }, { "budget", budget, 3 },
 	{ "verdicts", verdicts, 2 },

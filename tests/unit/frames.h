@@ -67,8 +67,11 @@ static inline int frames_up(struct frames *f, enum xst_insn insn, uint64_t xcr0,
 	err = xst_system_compute(&f->caps, XST_WANT_ALL_USER | xss, 0, &f->sys, NULL);
 	if (!err)
 		err = xst_ctx_init(&f->sys, &f->ctx, f->area, sizeof(f->area));
-	f->t = (struct xst_uabi){.sys = &f->sys, .ctx = &f->ctx, .sel = {0x23, 0x2b},
-				 .scratch = f->scratch, .scratch_bytes = sizeof(f->scratch)};
+	f->t = (struct xst_uabi){.sys = &f->sys,
+				 .ctx = &f->ctx,
+				 .sel = {0x23, 0x2b},
+				 .scratch = f->scratch,
+				 .scratch_bytes = sizeof(f->scratch)};
 	f->user_bytes = sizeof(f->user);
 	return err;
 }
@@ -89,8 +92,11 @@ static inline bool frames_unchanged(const struct frames *f)
 static inline bool frames_image_loads(const struct frames *f, const uint8_t *image, uint64_t mask)
 {
 	const enum xst_insn insn = f->sys.insn;
-	struct xst_restore how = {.caps = &f->caps, .by = XST_BY_XRSTOR, .xcr0 = f->sys.xcr0,
-				  .xss = f->sys.xss, .rfbm = mask};
+	struct xst_restore how = {.caps = &f->caps,
+				  .by = XST_BY_XRSTOR,
+				  .xcr0 = f->sys.xcr0,
+				  .xss = f->sys.xss,
+				  .rfbm = mask};
 
 	if (insn == XST_INSN_FNSAVE)
 		return true; /* FRSTOR takes anything */

@@ -10,9 +10,9 @@ static const struct {
 	enum xst_insn insn;
 	uint64_t xcr0, xss;
 } machines[] = {
-	{XST_INSN_FNSAVE, 0, 0},	 {XST_INSN_FXSAVE, 0, 0},
-	{XST_INSN_XSAVE, 0x7, 0},	 {XST_INSN_XSAVEOPT, 0x207, 0},
-	{XST_INSN_XSAVEC, 0x2ff, 0},	 {XST_INSN_XSAVES, 0x2e7, 0x800},
+	{XST_INSN_FNSAVE, 0, 0},	   {XST_INSN_FXSAVE, 0, 0},
+	{XST_INSN_XSAVE, 0x7, 0},	   {XST_INSN_XSAVEOPT, 0x207, 0},
+	{XST_INSN_XSAVEC, 0x2ff, 0},	   {XST_INSN_XSAVES, 0x2e7, 0x800},
 	{XST_INSN_XSAVES, 0x802e7, 0x800},
 };
 #define MACHINES (sizeof(machines) / sizeof(machines[0]))
@@ -56,7 +56,8 @@ static inline void up(size_t m, unsigned seed)
 	static uint8_t one[FRAMES_BYTES];
 	struct xst_layout layout;
 
-	assert_int_equal(frames_up(&frames, machines[m].insn, machines[m].xcr0, machines[m].xss), 0);
+	assert_int_equal(frames_up(&frames, machines[m].insn, machines[m].xcr0, machines[m].xss),
+			 0);
 	assert_int_equal(frames.sys.insn, machines[m].insn);
 	assert_int_equal(xst_uabi_layout(&frames.sys, 0, &layout, NULL), XST_OK);
 	fill(one, &layout, frames.sys.insn == XST_INSN_FNSAVE ? 1 : layout.mask, seed);

@@ -67,7 +67,8 @@ static void frame_round_trip(void **state)
 
 	(void)state;
 	for (size_t m = 0; m < MACHINES; m++)
-		for (int kind = has_64(m) ? XST_FRAME_64 : XST_FRAME_32; kind <= XST_FRAME_32; kind++) {
+		for (int kind = has_64(m) ? XST_FRAME_64 : XST_FRAME_32; kind <= XST_FRAME_32;
+		     kind++) {
 			const enum xst_frame_kind k = (enum xst_frame_kind)kind;
 			int bytes;
 
@@ -75,7 +76,8 @@ static void frame_round_trip(void **state)
 			bytes = xst_sigframe_bytes(&frames.sys, 0, k, NULL);
 			memset(frames.user, 0xcc, sizeof(frames.user));
 			frames_state(&frames, one, &layout);
-			assert_int_equal(xst_sigframe_write(&frames.t, k, frames.user, NULL), XST_OK);
+			assert_int_equal(xst_sigframe_write(&frames.t, k, frames.user, NULL),
+					 XST_OK);
 			for (int i = bytes; i < bytes + 256; i++)
 				assert_int_equal(frames.user[i], 0xcc);
 			assert_int_equal(xst_sigframe_restore(&frames.t, k, NULL, &frame, NULL),
@@ -83,7 +85,8 @@ static void frame_round_trip(void **state)
 			frames_state(&frames, two, &layout);
 			assert_memory_not_equal(one, two, layout.bytes);
 			assert_int_equal(
-				xst_sigframe_restore(&frames.t, k, frames.user, &frame, NULL), XST_OK);
+				xst_sigframe_restore(&frames.t, k, frames.user, &frame, NULL),
+				XST_OK);
 			assert_int_equal(frame.extended, machines[m].insn >= XST_INSN_XSAVE);
 			assert_true(frames_loads(&frames));
 			frames_state(&frames, two, &layout);
@@ -92,7 +95,8 @@ static void frame_round_trip(void **state)
 			if (!frame.extended)
 				continue;
 			assert_int_equal(xst_sigframe_read(frames.user, (size_t)bytes, k,
-							   layout.bytes, &frame, NULL), XST_OK);
+							   layout.bytes, &frame, NULL),
+					 XST_OK);
 			assert_true(frame.extended && frame.xfeatures == layout.mask &&
 				    frame.xstate_size == layout.bytes &&
 				    frame.extended_size == (uint32_t)bytes);
@@ -121,7 +125,8 @@ static void nothing_undefined_leaves(void **state)
 			if (machines[m].insn >= XST_INSN_FXSAVE)
 				memset(frames.area + XST_OFF_RESERVED, pass ? 0x33 : 0xcc, 96);
 			assert_int_equal(
-				xst_sigframe_write(&frames.t, XST_FRAME_32, frames.user, NULL), XST_OK);
+				xst_sigframe_write(&frames.t, XST_FRAME_32, frames.user, NULL),
+				XST_OK);
 			memcpy(out, frames.user, (size_t)bytes);
 			at = (size_t)bytes;
 			for (size_t s = 0; s < 3; s++) {
@@ -131,7 +136,8 @@ static void nothing_undefined_leaves(void **state)
 					continue;
 				memset(frames.scratch, pass ? 0xaa : 0x55, sizeof(frames.scratch));
 				assert_int_equal(xst_regset_get(&frames.t, sets[s], 0, out + at,
-								(size_t)n, NULL), n);
+								(size_t)n, NULL),
+						 n);
 				at += (size_t)n;
 			}
 			if (pass)
@@ -153,9 +159,9 @@ static void memory_that_ends(void **state)
 		frames_remember(&frames);
 		for (int n = 0; n < bytes; n += n < 700 ? 1 : 61) {
 			frames.user_bytes = (size_t)n;
-			assert_int_equal(
-				xst_sigframe_restore(&frames.t, XST_FRAME_32, frames.user, NULL, &diag),
-				XST_ERR_FAULT);
+			assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_32, frames.user,
+							      NULL, &diag),
+					 XST_ERR_FAULT);
 			assert_true(frames_unchanged(&frames));
 		}
 		for (int n = 0; n < bytes; n += n < 700 ? 7 : 61) {
@@ -181,26 +187,26 @@ static const struct {
 	uint8_t bytes;
 	bool refused;
 } malformed[] = {
-	{464, 0x12345678, 4, false},	       /* magic1 */
-	{468, 100, 4, false},		       /* extended_size too small */
-	{468, 3, 4, false},		       /* and below that of the magic */
-	{480, 512, 4, false},		       /* xstate_size without a header */
-	{480, 0xffffffff, 4, false},	       /* larger than the kernel's */
-	{480, 2700, 4, false},		       /* by one word */
-	{2696, 0xdeadbeef, 4, false},	       /* magic2 */
-	{480, 2432, 4, false},		       /* magic2 is not where the size says */
-	{24, 0x80001f80, 4, true},	       /* reserved MXCSR bits */
-	{24, 0x00011f80, 4, true},	       /* the lowest of them */
-	{512, 0x8000000000000003u, 8, true},   /* XSTATE_BV[63] */
-	{512, 0x407, 8, true},		       /* not enabled */
-	{512, 0x807, 8, true},		       /* a supervisor component */
-	{512, 0x40007, 8, true},	       /* not permitted */
-	{520, 0x8000000000000000u, 8, true},   /* compacted */
+	{464, 0x12345678, 4, false},	     /* magic1 */
+	{468, 100, 4, false},		     /* extended_size too small */
+	{468, 3, 4, false},		     /* and below that of the magic */
+	{480, 512, 4, false},		     /* xstate_size without a header */
+	{480, 0xffffffff, 4, false},	     /* larger than the kernel's */
+	{480, 2700, 4, false},		     /* by one word */
+	{2696, 0xdeadbeef, 4, false},	     /* magic2 */
+	{480, 2432, 4, false},		     /* magic2 is not where the size says */
+	{24, 0x80001f80, 4, true},	     /* reserved MXCSR bits */
+	{24, 0x00011f80, 4, true},	     /* the lowest of them */
+	{512, 0x8000000000000003u, 8, true}, /* XSTATE_BV[63] */
+	{512, 0x407, 8, true},		     /* not enabled */
+	{512, 0x807, 8, true},		     /* a supervisor component */
+	{512, 0x40007, 8, true},	     /* not permitted */
+	{520, 0x8000000000000000u, 8, true}, /* compacted */
 	{520, 0x8000000000000007u, 8, true},
 	{520, 0x7, 8, true},
-	{528, 1, 1, true},		       /* reserved header bytes, the first */
+	{528, 1, 1, true}, /* reserved header bytes, the first */
 	{543, 0x80, 1, true},
-	{575, 1, 1, true},		       /* and the last */
+	{575, 1, 1, true}, /* and the last */
 };
 
 static void malformed_frames(void **state)
@@ -261,7 +267,8 @@ static void smaller_frames(void **state)
 	xst_put64(frames.user, XST_OFF_XSTATE_BV, 7);
 	xst_put32(frames.user, 832, XST_FRAME_MAGIC2);
 	frames.user_bytes = 836;
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	assert_true(frame.extended);
 	frames_state(&frames, two, &layout);
 	assert_true(xst_get64(two, XST_OFF_XSTATE_BV) == 7);
@@ -275,7 +282,8 @@ static void smaller_frames(void **state)
 	assert_true(frames_unchanged(&frames));
 	/* But one that xfeatures leaves out is INIT and needs no place. */
 	xst_put64(frames.user, 472, 0x7);
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	frames_state(&frames, two, &layout);
 	assert_true(xst_get64(two, XST_OFF_XSTATE_BV) == 7);
 	/* MXCSR is judged with AVX alone, and not without both; it counts with SSE. */
@@ -283,7 +291,8 @@ static void smaller_frames(void **state)
 	frames.user_bytes = sizeof(frames.user);
 	xst_put64(frames.user, 472, 4);
 	xst_put32(frames.user, XST_OFF_MXCSR, 0x1fa5);
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	frames_state(&frames, two, &layout);
 	assert_int_equal(xst_get32(two, XST_OFF_MXCSR), XST_MXCSR_INIT);
 	for (unsigned i = XST_OFF_XMM; i < XST_OFF_RESERVED; i++)
@@ -292,7 +301,8 @@ static void smaller_frames(void **state)
 	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
 			 XST_ERR_FAULT);
 	xst_put64(frames.user, 472, 1);
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	frames_state(&frames, two, &layout);
 	assert_int_equal(xst_get32(two, XST_OFF_MXCSR), XST_MXCSR_INIT);
 	assert_true(xst_get64(two, XST_OFF_XSTATE_BV) == 1);
@@ -317,7 +327,8 @@ static void tiles_that_are_init(void **state)
 	assert_int_equal(xst_get32(frames.user, 11008), XST_FRAME_MAGIC2);
 	assert_int_equal(xst_get32(frames.user, 480), 11008);
 	assert_true(xst_get64(frames.user, 472) == AMX_XCR0);
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	assert_true(frame.extended);
 	/* Live tiles, and a task that has no room for them. */
 	xst_put64(frames.user, XST_OFF_XSTATE_BV, 0x60003);
@@ -336,10 +347,12 @@ static void pkru_of_frames_and_sets(void **state)
 	frames.ctx.pkru = 0x55555550;
 	assert_int_equal(xst_sigframe_write(&frames.t, XST_FRAME_64, frames.user, NULL), XST_OK);
 	frames.ctx.pkru = 0xaaaaaaa8;
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	assert_int_equal(frames.ctx.pkru, 0x55555550);
 	/* ptrace: what XSTATE does not have is 0. */
-	assert_true(xst_regset_get(&frames.t, XST_REGSET_XSTATE, 0, one, sizeof(one), NULL) == 2696);
+	assert_true(xst_regset_get(&frames.t, XST_REGSET_XSTATE, 0, one, sizeof(one), NULL) ==
+		    2696);
 	xst_put32(one, 2688, 0x4);
 	assert_int_equal(xst_regset_set(&frames.t, XST_REGSET_XSTATE, 0, one, 2696, NULL), XST_OK);
 	assert_int_equal(frames.ctx.pkru, 4);
@@ -368,7 +381,8 @@ static void supervisor_state_stays(void **state)
 	assert_int_equal(xst_sigframe_write(&frames.t, XST_FRAME_64, frames.user, NULL), XST_OK);
 	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, NULL, &frame, NULL), XST_OK);
 	assert_true(xst_get64(apart, XST_OFF_XSTATE_BV) == XST_MASK_CET_U);
-	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL), 0);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 0);
 	assert_true(xst_get64(apart, XST_OFF_XSTATE_BV) == (XST_MASK_CET_U | XST_MASK_APX));
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(apart[frames.sys.apart_layout.offset[XST_COMP_CET_U] + i], 0x5c);

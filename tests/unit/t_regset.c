@@ -26,7 +26,7 @@ static int set_whole(enum xst_regset set, const uint8_t *in)
 static void sizes(void **state)
 {
 	static const int want[MACHINES][3] = {
-		{108, -1, -1},    {108, 512, -1},   {108, 512, 832},  {108, 512, 2696},
+		{108, -1, -1},	  {108, 512, -1},   {108, 512, 832},  {108, 512, 2696},
 		{108, 512, 2696}, {108, 512, 2696}, {108, 512, 2696},
 	};
 
@@ -34,7 +34,8 @@ static void sizes(void **state)
 	for (size_t m = 0; m < MACHINES; m++) {
 		up(m, 1);
 		for (size_t s = 0; s < 3; s++)
-			assert_int_equal(xst_regset_bytes(&frames.sys, 0, sets[s], NULL), want[m][s]);
+			assert_int_equal(xst_regset_bytes(&frames.sys, 0, sets[s], NULL),
+					 want[m][s]);
 	}
 }
 
@@ -57,8 +58,8 @@ static void round_trip(void **state)
 			assert_int_equal(set_whole(sets[s], one), XST_OK);
 			assert_int_equal(get(sets[s], two),
 					 xst_regset_bytes(&frames.sys, 0, sets[s], NULL));
-			assert_memory_equal(one, two,
-					    (size_t)xst_regset_bytes(&frames.sys, 0, sets[s], NULL));
+			assert_memory_equal(
+				one, two, (size_t)xst_regset_bytes(&frames.sys, 0, sets[s], NULL));
 			assert_true(frames_loads(&frames));
 		}
 }
@@ -93,14 +94,16 @@ static void parts(void **state)
 	assert_memory_equal(two + XST_OFF_ST, st0, 10);
 	assert_memory_equal(two + XST_OFF_ST + 16, one + XST_OFF_ST + 16, 2696 - XST_OFF_ST - 16);
 	/* One XMM register, through FPX. */
-	assert_int_equal(xst_regset_set(&frames.t, XST_REGSET_FPX, XST_OFF_XMM + 16, st0, 10, NULL), 0);
+	assert_int_equal(xst_regset_set(&frames.t, XST_REGSET_FPX, XST_OFF_XMM + 16, st0, 10, NULL),
+			 0);
 	get(XST_REGSET_XSTATE, two);
 	assert_memory_equal(two + XST_OFF_XMM + 16, st0, 10);
 	assert_memory_equal(two + 576, one + 576, 2696 - 576);
 	/* MXCSR with reserved bits, alone in a part. */
 	frames_remember(&frames);
-	assert_int_equal(xst_regset_set(&frames.t, XST_REGSET_FPX, XST_OFF_MXCSR + 2, st0, 2, &diag),
-			 XST_ERR_FAULT);
+	assert_int_equal(
+		xst_regset_set(&frames.t, XST_REGSET_FPX, XST_OFF_MXCSR + 2, st0, 2, &diag),
+		XST_ERR_FAULT);
 	assert_true(frames_unchanged(&frames));
 }
 
@@ -111,12 +114,18 @@ static void refused(void **state)
 		uint32_t offset;
 		uint64_t value;
 	} bad[] = {
-		{XST_OFF_XSTATE_BV, 0x8000000000000007u}, {XST_OFF_XSTATE_BV, 0x407},
-		{XST_OFF_XSTATE_BV, 0x807},		  {XST_OFF_XSTATE_BV, 0x40000},
-		{XST_OFF_XCOMP_BV, 0x8000000000000000u},  {XST_OFF_XCOMP_BV, 0x80000000000002e7u},
-		{XST_OFF_XCOMP_BV, 1},			  {528, 1},
-		{536, 1},				  {568, 1ULL << 63},
-		{XST_OFF_MXCSR, 0xffff00011f80u},	  {XST_OFF_MXCSR, 0xffff80001f80u},
+		{XST_OFF_XSTATE_BV, 0x8000000000000007u},
+		{XST_OFF_XSTATE_BV, 0x407},
+		{XST_OFF_XSTATE_BV, 0x807},
+		{XST_OFF_XSTATE_BV, 0x40000},
+		{XST_OFF_XCOMP_BV, 0x8000000000000000u},
+		{XST_OFF_XCOMP_BV, 0x80000000000002e7u},
+		{XST_OFF_XCOMP_BV, 1},
+		{528, 1},
+		{536, 1},
+		{568, 1ULL << 63},
+		{XST_OFF_MXCSR, 0xffff00011f80u},
+		{XST_OFF_MXCSR, 0xffff80001f80u},
 	};
 
 	(void)state;
@@ -186,8 +195,8 @@ static void mxcsr_alone(void **state)
 static void layout_note(void **state)
 {
 	static const uint32_t rows[][4] = {
-		{2, 256, 576, 0},  {5, 64, 1088, 0},  {6, 512, 1152, 0},   {7, 1024, 1664, 0},
-		{9, 8, 2688, 0},   {17, 64, 2752, 2}, {18, 8192, 2816, 6},
+		{2, 256, 576, 0}, {5, 64, 1088, 0},  {6, 512, 1152, 0},	  {7, 1024, 1664, 0},
+		{9, 8, 2688, 0},  {17, 64, 2752, 2}, {18, 8192, 2816, 6},
 	};
 	struct xst_layout l;
 
@@ -210,8 +219,8 @@ static void layout_note(void **state)
 static void notes(void **state)
 {
 	const uint8_t contents[5] = {1, 2, 3, 4, 5};
-	static const uint8_t want[28] = {6, 0, 0, 0, 5, 0, 0, 0, 2, 2, 0, 0, 'L', 'I', 'N', 'U', 'X',
-					 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0};
+	static const uint8_t want[28] = {6,   0,   0,	0, 5, 0, 0, 0, 2, 2, 0, 0, 'L', 'I',
+					 'N', 'U', 'X', 0, 0, 0, 1, 2, 3, 4, 5, 0, 0,	0};
 
 	(void)state;
 	memset(one, 0xcc, sizeof(one));
@@ -250,8 +259,11 @@ static void rtl_01(void **state)
 /* A resolver's area on the stack: @garbage in the header behind XSTATE_BV, XCOMP_BV. */
 static int resolver_restores(uint32_t misalign, uint32_t from, uint32_t to)
 {
-	struct xst_restore how = {.caps = &frames.caps, .by = XST_BY_XRSTOR, .xcr0 = 0xe7,
-				  .rfbm = 0xee, .misalign = misalign};
+	struct xst_restore how = {.caps = &frames.caps,
+				  .by = XST_BY_XRSTOR,
+				  .xcr0 = 0xe7,
+				  .rfbm = 0xee,
+				  .misalign = misalign};
 	struct mdl_cpu cpu;
 	static uint8_t area[4096] __attribute__((aligned(64)));
 	int err;
@@ -299,11 +311,13 @@ static void rtl_06(void **state)
 	up(5, 3);
 	assert_int_equal(xst_sigframe_write(&frames.t, XST_FRAME_64, frames.user, NULL), XST_OK);
 	assert_true((xst_get64(frames.user, XST_OFF_XSTATE_BV) & 0xe7) == 0xe7);
-	assert_int_equal(xst_sigframe_read(frames.user, 2700, XST_FRAME_64, 0, &frame, NULL), XST_OK);
+	assert_int_equal(xst_sigframe_read(frames.user, 2700, XST_FRAME_64, 0, &frame, NULL),
+			 XST_OK);
 	assert_true(frame.extended && (frame.xfeatures & 0xe7) == 0xe7);
 	/* The same, cut down to FXSAVE: AVX would be lost, and the reader can tell. */
 	xst_put32(frames.user, 464, 0);
-	assert_int_equal(xst_sigframe_read(frames.user, 2700, XST_FRAME_64, 0, &frame, NULL), XST_OK);
+	assert_int_equal(xst_sigframe_read(frames.user, 2700, XST_FRAME_64, 0, &frame, NULL),
+			 XST_OK);
 	assert_true(!frame.extended && frame.why);
 }
 

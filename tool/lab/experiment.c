@@ -23,6 +23,8 @@ const struct lab_experiment lab_experiments[] = {
 	  true, false },
 	{ "pending", "an x87 exception left pending at a switch: who gets it?", 1, false, true,
 	  false },
+	{ "signal", "signal frames, whole and harmed: what becomes of the task?", 1, false, false,
+	  false },
 	{ "slots", "p of a million slots use the FPU: where is the break-even?", 1, false, true,
 	  false },
 	{ "live", "what a save writes, by the components that are live", 1, false, true, false },
