@@ -111,9 +111,8 @@ static void begin_task(struct lane *l, unsigned task, unsigned which)
 }
 
 /* The running task is in user mode, and uses the registers there or not. */
-static inline void user_mode(struct lane *l, struct xst_cpu *cpu, bool used)
+static inline void user_mode(struct xst_cpu *cpu, bool used)
 {
-	(void)l;
 	xst_return_to_user(cpu);
 	/* In this order: use is as random as programs are, TS is as regular as the policy. */
 	if ((cpu->bits & XST_B_TS) && used)
@@ -129,18 +128,18 @@ static void run_signal(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur)
 {
 	uint8_t frame[sizeof(uint64_t)] = { 0 };
 
-	user_mode(l, cpu, false);
+	user_mode(cpu, false);
 	xst_ctx_flush(cpu, cur);
 	if (l->areas) {
 		memcpy(frame, cur->area + XST_HEADER_OFFSET, sizeof(frame));
 		memset(cur->area + XST_HEADER_OFFSET, 0, sizeof(frame));
 	}
 	xst_ctx_changed(cpu, cur);
-	user_mode(l, cpu, false);
+	user_mode(cpu, false);
 	if (l->areas)
 		memcpy(cur->area + XST_HEADER_OFFSET, frame, sizeof(frame));
 	xst_ctx_changed(cpu, cur);
-	user_mode(l, cpu, false);
+	user_mode(cpu, false);
 }
 
 static void run_fork(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, const struct rec *r)
@@ -148,7 +147,7 @@ static void run_fork(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, c
 	struct xst_ctx *child = &l->ctx[r->arg];
 
 	if (r->flags & REC_USER) {
-		user_mode(l, cpu, false);
+		user_mode(cpu, false);
 		cnt_touch(cpu->world, true);
 	}
 	if (child->area == cur->area)
@@ -185,12 +184,12 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 		return;
 	case REC_EXEC:
 		if (r->flags & REC_USER)
-			user_mode(l, cpu, r->flags & REC_USED);
+			user_mode(cpu, r->flags & REC_USED);
 		xst_ctx_exec(cpu, ctx);
 		return;
 	case REC_EXIT:
 		if (r->flags & REC_USER)
-			user_mode(l, cpu, r->flags & REC_USED);
+			user_mode(cpu, r->flags & REC_USED);
 		xst_ctx_exit(cpu, ctx);
 		return;
 	case REC_SIGNAL:
@@ -208,21 +207,39 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 	}
 }
 
-static inline void run_switch(struct lane *l, const struct rec *r, bool looks_at_init)
+static inline __attribute__((always_inline)) void
+run_switch(struct lane *l, struct xst_cpu *cpus, struct xst_ctx *tasks, const struct rec *r,
+	   bool looks_at_init)
 {
-	struct xst_cpu *cpu = &l->cpus[r->cpu];
-	struct xst_ctx *cur = cpu->cur;
+	struct xst_cpu *cpu = &cpus[r->cpu];
+	const uint32_t flags = r->flags;
+	struct xst_ctx *next = &tasks[r->task];
 
 	if (__builtin_expect(!cpu->sys, 0))
 		begin_cpu(l, r->cpu);
-	if (r->flags & REC_USER) {
-		user_mode(l, cpu, r->flags & REC_USED);
+	next = flags & REC_KERNEL ? NULL : next;
+	if (flags & REC_USER) {
+		user_mode(cpu, flags & REC_USED);
 		if (looks_at_init)
-			cnt_touch(cpu->world, REC_LIVE(r->arg) &&
-						      !(l->extra.clear_on_block &&
-							(r->flags & REC_BLOCKED)));
+			cnt_touch(cpu->world, REC_LIVE(r->arg) && !(l->extra.clear_on_block &&
+								    (flags & REC_BLOCKED)));
 	}
-	xst_switch(cpu, cur, r->flags & REC_KERNEL ? NULL : &l->ctx[r->task]);
+	xst_switch(cpu, cpu->cur, next);
+}
+
+static inline __attribute__((always_inline)) void run_all(struct lane *l, const struct rec *r,
+							   size_t count, bool looks_at_init)
+{
+	/* The compiler cannot know that these stay what they are. */
+	struct xst_cpu *const cpus = l->cpus;
+	struct xst_ctx *const tasks = l->ctx;
+	const struct rec *const end = r + count;
+
+	for (; r < end; r++)
+		if (__builtin_expect(r->kind == REC_SWITCH, 1))
+			run_switch(l, cpus, tasks, r, looks_at_init);
+		else
+			run_rare(l, r);
 }
 
 /* The same record by record, to see who caused what: the task whose slot it was. */
@@ -235,7 +252,7 @@ static void run_tasks(struct lane *l, const struct rec *r, size_t count)
 		const struct xst_counters before = cpu->n;
 
 		if (r->kind == REC_SWITCH)
-			run_switch(l, r, l->areas);
+			run_switch(l, l->cpus, l->ctx, r, l->areas);
 		else
 			run_rare(l, r);
 		if (cur) {
@@ -250,23 +267,12 @@ static void run_tasks(struct lane *l, const struct rec *r, size_t count)
 
 void lane_run(struct lane *l, const struct rec *r, size_t count)
 {
-	const struct rec *end = r + count;
-
-	if (l->tasks) {
+	if (l->tasks)
 		run_tasks(l, r, count);
-	} else if (l->areas) {
-		for (; r < end; r++)
-			if (r->kind == REC_SWITCH)
-				run_switch(l, r, true);
-			else
-				run_rare(l, r);
-	} else {
-		for (; r < end; r++)
-			if (r->kind == REC_SWITCH)
-				run_switch(l, r, false);
-			else
-				run_rare(l, r);
-	}
+	else if (l->areas)
+		run_all(l, r, count, true);
+	else
+		run_all(l, r, count, false);
 }
 
 void lane_counts(const struct lane *l, unsigned cpu, struct lane_counts *out)

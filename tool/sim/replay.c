@@ -18,7 +18,10 @@ struct who {
 	bool alive;
 } __attribute__((aligned(64)));
 
+#define FLAGS 64u /* all that a SWITCH may have */
+
 struct replay {
+	uint64_t flag_sums[FLAGS]; /* what they add to struct sums */
 	struct sim_use use;
 	struct lane **lanes;
 	size_t lane_count;
@@ -41,24 +44,6 @@ void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more)
 #define X(name) sum->name += more->name;
 	SIM_TOTALS(X)
 #undef X
-}
-
-struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count)
-{
-	struct replay *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	r->use = *use;
-	r->lanes = lanes;
-	r->lane_count = lane_count;
-	r->who = mmap(NULL, REC_TASKS_MAX * sizeof(*r->who), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r->who == MAP_FAILED) {
-		free(r);
-		return NULL;
-	}
-	return r;
 }
 
 void replay_free(struct replay *r)
@@ -114,7 +99,7 @@ static void mark_used(struct replay *r, struct rec *rec)
 		rec->flags |= REC_USED;
 }
 
-static int bad(struct replay *r, const char *why)
+static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
 {
 	if (!r->why)
 		r->why = why;
@@ -138,12 +123,32 @@ struct sums {
 #define LANE(n, i) ((uint64_t)(n) << 16 * (i))
 #define SUM(v, i)  ((v) >> 16 * (i) & 0xffff)
 
-static inline uint64_t flag_sums(unsigned flags)
+static uint64_t flag_sums(unsigned flags)
 {
 	const uint64_t user = flags & REC_USER ? ~0ull : 0;
 
 	return (LANE(1, 0) | LANE(flags / REC_USED & 1, 1) | LANE(flags / REC_DIGEST & 1, 2) |
 		LANE(flags / REC_BLOCKED & 1, 3)) & user;
+}
+
+struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->use = *use;
+	for (unsigned i = 0; i < FLAGS; i++)
+		r->flag_sums[i] = flag_sums(i);
+	r->lanes = lanes;
+	r->lane_count = lane_count;
+	r->who = mmap(NULL, REC_TASKS_MAX * sizeof(*r->who), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r->who == MAP_FAILED) {
+		free(r);
+		return NULL;
+	}
+	return r;
 }
 
 static void add_sums(struct sim_totals *n, const struct sums *s)
@@ -176,8 +181,9 @@ static void assume_use(struct replay *r, struct rec *rec, uint32_t cur)
 		rec->flags |= REC_USED;
 }
 
-static inline int check_switch(struct replay *r, struct rec *rec, struct sums *s, bool as_asked,
-			       bool programs, uint32_t tasks)
+static inline __attribute__((always_inline)) int
+check_switch(struct replay *r, struct rec *rec, struct sums *s, bool as_asked, bool programs,
+	     uint32_t tasks)
 {
 	static const uint64_t live_sums[8] = { 0, LANE(1, 0), LANE(1, 1), LANE(1, 2), LANE(1, 3) };
 	const uint32_t cpu = rec->cpu, task = rec->task, arg = rec->arg;
@@ -194,7 +200,7 @@ static inline int check_switch(struct replay *r, struct rec *rec, struct sums *s
 		return bad(r, "nobody is in user mode");
 	if (programs && cur)
 		r->who[cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
-	s->by_flags += flag_sums(flags);
+	s->by_flags += r->flag_sums[flags & (FLAGS - 1)];
 	s->by_live += flags & REC_USER ? live_sums[REC_LIVE_OF(arg)] : 0;
 	s->seen += REC_SEEN(arg);
 	s->span_ns += rec->wait_ns;
@@ -251,7 +257,7 @@ static int check_exit(struct replay *r, const struct rec *rec)
 	return 0;
 }
 
-static int check_rare(struct replay *r, struct rec *rec)
+static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *rec)
 {
 	const uint32_t task = rec->task;
 	const bool here = rec->cpu < REC_CPUS_MAX && r->cur[rec->cpu] == task + 1;
@@ -314,8 +320,9 @@ static int check_rare(struct replay *r, struct rec *rec)
 }
 
 /* All records of one batch; how many were good is the return. */
-static inline size_t check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at,
-				 bool as_asked, bool programs)
+static inline __attribute__((always_inline)) size_t
+check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at, bool as_asked,
+	    bool programs)
 {
 	struct sums s = { 0 };
 	uint32_t tasks = r->tasks;
