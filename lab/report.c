@@ -41,6 +41,9 @@ static const struct {
 	COUNTER(kernel_init_x87),
 	COUNTER(kernel_init_mxcsr),
 	COUNTER(section_longest),
+	COUNTER(xfd_traps),
+	COUNTER(grows),
+	COUNTER(refusals),
 };
 #undef COUNTER
 

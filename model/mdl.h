@@ -85,6 +85,7 @@ struct mdl_cpu {
 	struct mdl_xrstor_info info;
 	struct mdl_choices *choices; /* NULL: take the answers mdl_choose() documents */
 	uint64_t saves, loads;       /* instructions executed without a fault */
+	uint64_t xfd_writes;
 	uint64_t skipped;            /* components a save did not write thanks to XMODIFIED */
 	uint64_t transitions;        /* legacy SSE instructions over upper halves in use */
 	int surprise;                /* first vector raised where the world contract allows none */

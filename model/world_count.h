@@ -160,6 +160,12 @@ static inline void xst_w_set_xfd(void *world, uint64_t v)
 	(void)v;
 }
 
+static inline uint64_t xst_w_take_xfd_err(void *world)
+{
+	(void)world;
+	return 0;
+}
+
 static inline void xst_w_scrub_fip(void *world)
 {
 	(void)world;

@@ -69,6 +69,15 @@ static inline void xst_w_stts(void *world)
 	((struct mdl_cpu *)world)->cr0 |= MDL_CR0_TS;
 }
 
+static inline uint64_t xst_w_take_xfd_err(void *world)
+{
+	struct mdl_cpu *c = world;
+	const uint64_t err = c->xfd_err;
+
+	c->xfd_err = 0;
+	return err;
+}
+
 static inline uint32_t xst_w_rdpkru(void *world)
 {
 	struct mdl_cpu *c = world;
@@ -151,9 +160,15 @@ static inline uint64_t xst_w_xfd(void *world)
 	return ((struct mdl_cpu *)world)->xfd;
 }
 
+/* #GP for a component that cannot be disabled. Ref: SDM vol. 1, "Extended Feature Disable (XFD)" */
 static inline void xst_w_set_xfd(void *world, uint64_t v)
 {
-	((struct mdl_cpu *)world)->xfd = v;
+	struct mdl_cpu *c = world;
+
+	if (!c->caps->xfd || (v & ~(c->xcr0 & XST_MASK_TILEDATA)))
+		mdl_surprise(c, MDL_GP);
+	c->xfd = v;
+	c->xfd_writes++;
 }
 
 #ifndef MDL_TOKENS

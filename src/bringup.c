@@ -78,7 +78,7 @@ static int test_form(void *world, const struct xst_system *sys, struct xst_diag 
 /* All registers to INIT, by a restore: FNINIT would leave the x87 registers' contents. */
 static int load_fresh(void *world, const struct xst_system *sys, struct xst_diag *diag)
 {
-	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask) ||
+	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask | sys->dynamic) ||
 	    (sys->apart && xst_w_load(world, sys->insn, sys->fresh_apart, sys->apart)))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0, 0, 1,
 				    "a fresh image faults");
@@ -143,7 +143,8 @@ int xst_system_init(struct xst_system *sys, uint64_t want)
 }
 
 /* What a reset of the registers leaves as it is. */
-#define B_LASTING (XST_B_POLICY | B_WAYS | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_INSN(7))
+#define B_LASTING (XST_B_POLICY | B_WAYS | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_XFD | \
+		   XST_B_INSN(7))
 
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 {
@@ -172,6 +173,13 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
 	cpu->sections.state = XST_SECTION_IDLE;
+	/* Whatever a reset or the firmware left in the register, the cache is not to be believed. */
+	if (sys->dynamic && !XST_TWIN(XFD_CACHED)) {
+		cpu->mask = sys->mask;
+		cpu->xfd = sys->dynamic;
+		xst_w_set_xfd(cpu->world, cpu->xfd);
+		(void)xst_w_take_xfd_err(cpu->world);
+	}
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);
@@ -191,7 +199,7 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 	cpu->mask = sys->mask;
 	cpu->policy = *xst_policy_by_name("auto");
 	cpu->bits = (sys->pkru ? XST_B_PKRU : 0u) | (sys->apart ? XST_B_APART : 0u) |
-		    (sys->fip_leak ? XST_B_FIP : 0u) |
+		    (sys->fip_leak ? XST_B_FIP : 0u) | (sys->dynamic ? XST_B_XFD : 0u) |
 		    XST_B_INSN(sys->insn) | xst_way_bits(sys, &cpu->policy);
 	return xst_cpu_online(cpu, NULL);
 }

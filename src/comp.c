@@ -131,6 +131,12 @@ const char *xst_strerror(int code)
 		return "a section inside a section";
 	case XST_ERR_NOT_UP:
 		return "this CPU is not up";
+	case XST_ERR_DYNAMIC:
+		return "dynamic component used before the context has room for it";
+	case XST_ERR_DENIED:
+		return "no permission for the component";
+	case XST_ERR_LOCKED:
+		return "permission is locked";
 	default:
 		return "unknown status";
 	}

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The events beside the switch path: a task begins, is looked at, edited, copied, replaced, moved, ends;
+ * The events beside the switch path: a task begins, grows, is looked at, edited, copied, replaced, moved, ends;
  * a CPU's policy changes. Each finds out where the task's truth is (switch.h) before it touches it.
  */
 #include "registers.h"
 
 static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
 {
+	ctx->dynamic = 0;
 	if (ctx->area) {
 		xst_fresh_image(sys->insn, sys->mask, ctx->area, sys->layout.bytes);
 		if (sys->apart)
-			xst_fresh_image(sys->insn, sys->apart, ctx->area + sys->apart_offset,
+			xst_fresh_image(sys->insn, sys->apart, xst_ctx_apart(sys, ctx),
 					sys->apart_layout.bytes);
 	}
 	if (!XST_TWIN(REUSED_ADDRESS))
@@ -122,14 +123,73 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	}
 }
 
+/* Both images of @from into the area of @to, which has room for what is dynamic or not. That is INIT
+ * in the copy, wherever it comes from. */
+static void copy_images(const struct xst_system *sys, const struct xst_ctx *from,
+			const struct xst_ctx *to)
+{
+	uint8_t *header = to->area + XST_HEADER_OFFSET;
+	uint64_t v;
+
+	if (to->area != from->area)
+		__builtin_memcpy(to->area, from->area, sys->layout.bytes);
+	if (sys->apart)
+		__builtin_memcpy(xst_ctx_apart(sys, to), xst_ctx_apart(sys, from),
+				 sys->apart_layout.bytes);
+	if (!sys->dynamic)
+		return;
+	v = get64(header) & ~sys->dynamic;
+	__builtin_memcpy(header, &v, sizeof(v));
+	v = (get64(header + 8) & ~sys->dynamic) |
+	    (sys->insn >= XST_INSN_XSAVEC ? to->dynamic : 0);
+	__builtin_memcpy(header + 8, &v, sizeof(v));
+}
+
+int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm *perm, void *area,
+		 size_t bytes, struct xst_diag *diag)
+{
+	const struct xst_system *sys = cpu->sys;
+	struct xst_ctx grown = *ctx;
+
+	if (!ctx->area || ctx->dynamic || !sys->dynamic)
+		return xst_diag_set(diag, XST_ERR_INVALID, XST_COMP_TILEDATA, 0, sys->dynamic,
+				    ctx->dynamic, "no area yet, or room already");
+	if (sys->dynamic & ~perm->host) {
+		cpu->n.refusals++;
+		return xst_diag_set(diag, XST_ERR_DENIED, XST_COMP_TILEDATA, 0, sys->dynamic,
+				    perm->host, "the process did not ask for the component");
+	}
+	if (bytes < sys->grown_bytes)
+		return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_COMP_TILEDATA, 0, sys->grown_bytes,
+				    bytes, "the area has no room for the component");
+	if ((uintptr_t)area % XST_AREA_ALIGN)
+		return xst_diag_set(diag, XST_ERR_ALIGN, XST_DIAG_NO_COMPONENT, 0, XST_AREA_ALIGN,
+				    (uintptr_t)area, "the area is not aligned");
+	XST_TRACE(cpu, "grow", ctx);
+	cpu->n.grows++;
+	xst_ctx_flush(cpu, ctx);
+	grown.area = area;
+	grown.dynamic = sys->dynamic;
+	copy_images(sys, ctx, &grown);
+	ctx->area = grown.area;
+	ctx->dynamic = grown.dynamic;
+	xst_ctx_changed(cpu, ctx);
+	return XST_OK;
+}
+
 void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *child)
 {
 	XST_TRACE(cpu, "fork", child);
 	xst_ctx_flush(cpu, parent);
 	child->pkru = parent->pkru;
 	XST_ASSERT(child->area || !parent->area);
-	if (parent->area)
-		__builtin_memcpy(child->area, parent->area, cpu->sys->ctx_bytes);
+	if (parent->area) {
+		copy_images(cpu->sys, parent, child);
+		if (XST_TWIN(TILES_FORKED) && parent->dynamic) {
+			child->dynamic = parent->dynamic;
+			__builtin_memcpy(child->area, parent->area, cpu->sys->grown_bytes);
+		}
+	}
 	if (!XST_TWIN(REUSED_ADDRESS))
 		child->last_cpu = XST_NO_CPU;
 	child->use_row = 0;
@@ -180,6 +240,22 @@ void xst_cpu_evict(struct xst_cpu *cpu)
 {
 	XST_TRACE(cpu, "evict", cpu->owner);
 	cpu->bits = evict(cpu, cpu->bits);
+}
+
+void xst_cpu_idle(struct xst_cpu *cpu)
+{
+	bits_t b = cpu->bits;
+	const bits_t ts = b & XST_B_TS;
+
+	XST_ASSERT(!cpu->cur);
+	if (!cpu->sys->dynamic)
+		return;
+	XST_TRACE(cpu, "idle", cpu->owner);
+	b = clear_ts(cpu, evict(cpu, b));
+	/* The owner's registers are no longer all there. */
+	if (release(cpu, XST_MASK_AMX) && !XST_TWIN(IDLE_KEPT))
+		cpu->owner = NULL;
+	cpu->bits = ts ? set_ts(cpu, b) : b;
 }
 
 void xst_ctx_migrate(struct xst_cpu *cpu, struct xst_ctx *ctx)

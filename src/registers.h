@@ -2,9 +2,6 @@
 /*
  * The registers of one CPU: whose they are, saving and loading them, and what need not be done.
  * The primitives under switch.c's events; private to the engine.
- *
- * XST_TWIN(name) breaks one primitive on purpose; tests do that to see that it is caught. It is 0
- * unless XST_TWIN_<name> is defined, or a test's port defines XST_TWIN() itself.
  */
 #ifndef XST_REGISTERS_H
 #define XST_REGISTERS_H
@@ -12,14 +9,7 @@
 #include <xst/switch.h>
 #include <xst/world.h>
 
-#ifndef XST_TWIN
-#define XST_TWIN_SECOND(a, b, ...) b
-#define XST_TWIN_ARGS(...)         XST_TWIN_SECOND(__VA_ARGS__, 0, 0)
-#define XST_TWIN_COMMA_1           0, 1
-#define XST_TWIN_JOIN(value)       XST_TWIN_ARGS(XST_TWIN_COMMA_##value)
-#define XST_TWIN_VALUE(value)      XST_TWIN_JOIN(value)
-#define XST_TWIN(name)             XST_TWIN_VALUE(XST_TWIN_##name)
-#endif
+#include "twin.h"
 
 /*
  * A primitive takes the CPU's bits and returns them changed, or, where it is the last thing an event
@@ -246,16 +236,19 @@ ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, st
 }
 
 /* The registers hold the only copy of a task that does not run: write it to its area. */
-static XST_COLD bits_t evict(struct xst_cpu *cpu, bits_t b)
+static XST_COLD bits_t evict_dirty(struct xst_cpu *cpu, bits_t b)
 {
 	struct xst_ctx *ctx = cpu->owner;
 	const bits_t ts = b & XST_B_TS;
 
-	if (!(b & XST_B_DIRTY))
-		return b;
 	b = save(cpu, ctx, clear_ts(cpu, b), how_general(b)) & ~XST_B_DIRTY;
 	set_home(ctx, XST_NO_CPU);
 	return ts ? set_ts(cpu, b) : b;
+}
+
+ALWAYS_INLINE bits_t evict(struct xst_cpu *cpu, bits_t b)
+{
+	return b & XST_B_DIRTY ? evict_dirty(cpu, b) : b;
 }
 
 /* Make sure that @ctx's area holds its truth, wherever its registers are. While another CPU is
@@ -303,6 +296,60 @@ static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int v
 	XST_ASSERT(!vector);
 }
 
+/* Make @what INIT: what a fresh image says of it. TS is clear. Returns what was not. */
+static XST_COLD uint64_t release(struct xst_cpu *cpu, uint64_t what)
+{
+	const struct xst_system *sys = cpu->sys;
+	int vector;
+
+	if (sys->xgetbv1)
+		what &= xst_w_xinuse(cpu->world);
+	if (what) {
+		vector = xst_w_load(cpu->world, sys->insn, sys->fresh, what);
+		XST_ASSERT(!vector);
+		(void)vector;
+	}
+	return what;
+}
+
+/* The registers become @ctx's: enable what is dynamic in its area and no more, before its restore,
+ * which would fault. What is disabled is INIT, so it is nobody's when it comes back. */
+static XST_COLD void own_dynamic(struct xst_cpu *cpu, const struct xst_ctx *ctx)
+{
+	const struct xst_system *sys = cpu->sys;
+	const uint64_t mask = sys->mask | ctx->dynamic;
+
+	if (cpu->mask == mask)
+		return;
+	if (!XST_TWIN(TILES_LEFT))
+		(void)release(cpu, cpu->mask & ~mask);
+	cpu->mask = mask;
+	cpu->xfd = sys->dynamic & ~mask;
+	xst_w_set_xfd(cpu->world, cpu->xfd);
+}
+
+ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn)
+{
+	int vector = 0;
+
+	if (!XST_TWIN(SKIP_RESTORE))
+		vector = xst_w_load(cpu->world, insn, ctx->area, cpu->mask);
+	if (__builtin_expect(!vector, 1))
+		cpu->n.loads++;
+	else
+		load_failed(cpu, ctx, vector);
+}
+
+/* A function of its own, jumped to: on machines without IA32_XFD the others then need no frame. */
+static XST_NOINLINE void finish_load_dynamic(struct xst_cpu *cpu, struct xst_ctx *ctx)
+{
+	if (!XST_TWIN(XFD_LATE))
+		own_dynamic(cpu, ctx);
+	finish_load(cpu, ctx, insn_of(cpu->bits));
+	if (XST_TWIN(XFD_LATE))
+		own_dynamic(cpu, ctx);
+}
+
 /* May this load be left out? TS is clear. */
 ALWAYS_INLINE bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b,
 			      enum xst_insn insn)
@@ -337,7 +384,6 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 				   struct how how)
 {
 	const bits_t in_use = XST_B_LIVE | XST_B_READY;
-	int vector = 0;
 
 	cpu->n.validations++;
 	b = clear_ts(cpu, b);
@@ -350,24 +396,27 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 		cpu->bits = (b & ~(XST_B_DIRTY | XST_B_INIT)) | in_use;
 		return;
 	}
-	if (!how.plain && (b & XST_B_DIRTY))
+	if (!how.plain)
 		b = evict(cpu, b);
-	if (!how.plain && xst_ctx_home(ctx) != XST_NO_CPU && !XST_TWIN(NO_FETCH))
+	if (!how.plain && !is_plain(ctx) && !XST_TWIN(NO_FETCH))
 		b = settle(cpu, ctx, b);
 	if ((how.policy & XST_B_SKIP_INIT) && (how.plain ? elide_load(cpu, ctx, b, how.insn)
 							 : elide_load_rare(cpu, ctx, b))) {
 		own(cpu, ctx, b, how);
+		if (b & XST_B_XFD)
+			own_dynamic(cpu, ctx);
 		return;
 	}
 	own(cpu, ctx, b, how);
-	if (b & XST_B_FIP)
+	/* What some machines need before; none needs both. */
+	if (b & (XST_B_FIP | XST_B_XFD)) {
+		if (b & XST_B_XFD) {
+			finish_load_dynamic(cpu, ctx);
+			return;
+		}
 		scrub_fip(cpu, ctx->area, how.insn);
-	if (!XST_TWIN(SKIP_RESTORE))
-		vector = xst_w_load(cpu->world, how.insn, ctx->area, cpu->mask);
-	if (__builtin_expect(!vector, 1))
-		cpu->n.loads++;
-	else
-		load_failed(cpu, ctx, vector);
+	}
+	finish_load(cpu, ctx, how.insn);
 }
 
 /* Components that CR0.TS does not guard, in their own image; the instructions that move them are
@@ -380,7 +429,7 @@ static XST_COLD bits_t save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 
 	b = clear_ts(cpu, b);
 	cpu->n.apart_saves++;
-	xst_w_save(cpu->world, insn_of(b), ctx->area + sys->apart_offset, sys->apart);
+	xst_w_save(cpu->world, insn_of(b), xst_ctx_apart(sys, ctx), sys->apart);
 	return ts ? set_ts(cpu, b) : b;
 }
 
@@ -392,7 +441,7 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 
 	b = clear_ts(cpu, b) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
-	vector = xst_w_load(cpu->world, insn_of(b), ctx->area + sys->apart_offset, sys->apart);
+	vector = xst_w_load(cpu->world, insn_of(b), xst_ctx_apart(sys, ctx), sys->apart);
 	if (vector) {
 		cpu->n.apart_failed++;
 		ctx->fault = (uint8_t)vector;

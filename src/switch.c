@@ -161,7 +161,7 @@ static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
  * the bits follows.
  */
 #define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
-#define B_MACHINE   (XST_B_PKRU | XST_B_FIP)
+#define B_MACHINE   (XST_B_PKRU | XST_B_FIP | XST_B_XFD)
 
 /* Most machines of today want PKRU beside and nothing else; a build for one family is to be small. */
 #ifdef XST_ONLY_INSN
@@ -409,8 +409,20 @@ XST_NOINLINE void xst_validate(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	finish_validate(cpu, ctx, cpu->bits, how_general(cpu->bits));
 }
 
+/* TS is clear. IA32_XFD_ERR names what was used; it must be 0 again before the next one can. */
+static XST_COLD int xfd_trap(struct xst_cpu *cpu)
+{
+	if (!(xst_w_take_xfd_err(cpu->world) & cpu->sys->dynamic) || !cpu->cur)
+		return XST_ERR_NOT_OURS;
+	XST_TRACE(cpu, "xfd-trap", cpu->cur);
+	cpu->n.xfd_traps++;
+	return XST_ERR_DYNAMIC;
+}
+
 int xst_device_not_available(struct xst_cpu *cpu)
 {
+	if (!(cpu->bits & XST_B_TS) && cpu->sys->dynamic)
+		return xfd_trap(cpu);
 	if (!(cpu->bits & XST_B_TS) || !cpu->cur)
 		return XST_ERR_NOT_OURS;
 	XST_TRACE(cpu, "device-not-available", cpu->cur);

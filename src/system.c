@@ -76,17 +76,54 @@ static int check_fresh(const struct xst_system *sys, const uint8_t *image, uint3
 					      behind, bytes, "no CPU's image is that large");
 }
 
+static uint32_t after(const struct xst_layout *layout)
+{
+	return (layout->bytes + XST_AREA_ALIGN - 1) & ~(XST_AREA_ALIGN - 1);
+}
+
+/* The second image, behind the first one. */
+static int compute_apart(const struct xst_caps *caps, struct xst_system *sys,
+			 struct xst_diag *diag)
+{
+	int err = xst_layout_compute(caps, sys->apart, sys->layout.format, &sys->apart_layout, diag);
+
+	if (!err)
+		err = check_fresh(sys, sys->fresh_apart, sys->apart_layout.bytes, diag);
+	if (err)
+		return err;
+	sys->apart_offset = after(&sys->layout);
+	sys->ctx_bytes = sys->apart_offset + sys->apart_layout.bytes;
+	xst_fresh_image(sys->insn, sys->apart, sys->fresh_apart, sizeof(sys->fresh_apart));
+	return XST_OK;
+}
+
+/* The area of a task that uses what is dynamic. */
+static int compute_grown(const struct xst_caps *caps, struct xst_system *sys,
+			 struct xst_diag *diag)
+{
+	int err = xst_layout_compute(caps, sys->mask | sys->dynamic, sys->layout.format,
+				     &sys->grown, diag);
+
+	sys->grown_apart_offset = sys->apart ? after(&sys->grown) : 0;
+	sys->grown_bytes = sys->apart ? sys->grown_apart_offset + sys->apart_layout.bytes
+				      : sys->grown.bytes;
+	return err;
+}
+
 static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_system *sys,
 			 struct xst_diag *diag)
 {
 	enum xst_format format = sys->insn >= XST_INSN_XSAVEC ? XST_COMPACTED : XST_STANDARD;
-	uint64_t mask = want & caps->xcr0 & XST_MASK_TS_GUARDED & ~XST_MASK_AMX;
+	const bool xfd = caps->xfd && caps->comp[XST_COMP_TILEDATA].xfd;
+	uint64_t mask = want & caps->xcr0 & XST_MASK_TS_GUARDED & ~(xfd ? 0 : XST_MASK_AMX);
 	int err;
 
-	sys->mask = legal_subset(mask | XST_MASK_X87, caps->xcr0);
-	sys->apart = apart_mask(caps, want, sys->insn, sys->mask);
+	mask = legal_subset(mask | XST_MASK_X87, caps->xcr0);
+	sys->dynamic = mask & XST_MASK_DYNAMIC;
+	sys->mask = mask & ~XST_MASK_DYNAMIC;
+	sys->apart = apart_mask(caps, want, sys->insn, mask);
 	sys->pkru = (want & caps->xcr0 & XST_MASK_PKRU) && caps->pku;
-	sys->xcr0 = sys->mask | (sys->apart & XST_MASK_USER) | (sys->pkru ? XST_MASK_PKRU : 0);
+	sys->xcr0 = mask | (sys->apart & XST_MASK_USER) | (sys->pkru ? XST_MASK_PKRU : 0);
 	sys->xss = sys->apart & XST_MASK_SUPER;
 	sys->xgetbv1 = caps->xgetbv1;
 	err = xst_layout_compute(caps, sys->mask, format, &sys->layout, diag);
@@ -94,17 +131,9 @@ static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_
 		return err;
 	sys->ctx_bytes = sys->layout.bytes;
 	err = check_fresh(sys, sys->fresh, sys->layout.bytes, diag);
-	if (err || !sys->apart)
-		return err;
-	err = xst_layout_compute(caps, sys->apart, format, &sys->apart_layout, diag);
-	if (!err)
-		err = check_fresh(sys, sys->fresh_apart, sys->apart_layout.bytes, diag);
-	if (err)
-		return err;
-	sys->apart_offset = (sys->layout.bytes + XST_AREA_ALIGN - 1) & ~(XST_AREA_ALIGN - 1);
-	sys->ctx_bytes = sys->apart_offset + sys->apart_layout.bytes;
-	xst_fresh_image(sys->insn, sys->apart, sys->fresh_apart, sizeof(sys->fresh_apart));
-	return XST_OK;
+	if (!err && sys->apart)
+		err = compute_apart(caps, sys, diag);
+	return err || !sys->dynamic ? err : compute_grown(caps, sys, diag);
 }
 
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,

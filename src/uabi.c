@@ -45,7 +45,7 @@ int xst_uabi_bytes(const struct xst_system *sys, uint64_t mask, struct xst_diag 
 static void get_apart(const struct xst_uabi *t, const struct xst_image *to)
 {
 	const struct xst_system *sys = t->sys;
-	const uint8_t *area = t->ctx->area + sys->apart_offset;
+	const uint8_t *area = xst_ctx_apart(sys, t->ctx);
 	uint64_t bv = xst_get64(to->area, XST_OFF_XSTATE_BV), rest;
 
 	rest = sys->apart & to->layout->mask & xst_get64(area, XST_OFF_XSTATE_BV);
@@ -63,7 +63,7 @@ static void get_apart(const struct xst_uabi *t, const struct xst_image *to)
 static void put_apart(const struct xst_uabi *t, const struct xst_image *from)
 {
 	const struct xst_system *sys = t->sys;
-	uint8_t *area = t->ctx->area + sys->apart_offset;
+	uint8_t *area = xst_ctx_apart(sys, t->ctx);
 	uint64_t bv = xst_get64(area, XST_OFF_XSTATE_BV), rest;
 
 	rest = sys->apart & from->layout->mask & xst_get64(from->area, XST_OFF_XSTATE_BV);
@@ -103,7 +103,8 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 {
 	const struct xst_system *sys = t->sys;
 	const struct xst_convert how = {0, sys->caps.mxcsr_mask, false};
-	const struct xst_image from = {t->ctx->area, sys->layout.bytes, &sys->layout};
+	const struct xst_layout *layout = xst_ctx_layout(sys, t->ctx);
+	const struct xst_image from = {t->ctx->area, layout->bytes, layout};
 	uint64_t bv;
 	int err;
 
@@ -134,7 +135,7 @@ static int judge(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		 struct xst_diag *diag)
 {
 	const struct xst_system *sys = t->sys;
-	const uint64_t room = sys->mask | sys->apart | (sys->pkru ? XST_MASK_PKRU : 0) |
+	const uint64_t room = sys->mask | t->ctx->dynamic | sys->apart | (sys->pkru ? XST_MASK_PKRU : 0) |
 			      XST_MASK_SSE; /* without SSE it goes nowhere and is never live */
 	/* One function in Linux judges all that is copied in: KVM's rules are ptrace's. */
 	struct xst_restore how = {
@@ -187,8 +188,9 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		 struct xst_diag *diag)
 {
 	const struct xst_system *sys = t->sys;
-	const struct xst_image to = {t->ctx->area, sys->layout.bytes, &sys->layout};
-	struct xst_convert how = {from->layout->mask & ~sys->mask & ~XST_MASK_LEGACY,
+	const struct xst_layout *layout = xst_ctx_layout(sys, t->ctx);
+	const struct xst_image to = {t->ctx->area, layout->bytes, layout};
+	struct xst_convert how = {from->layout->mask & ~layout->mask & ~XST_MASK_LEGACY,
 				  sys->caps.mxcsr_mask, false};
 	uint64_t bv;
 	int err = judge(t, from, mxcsr, diag);

@@ -82,6 +82,8 @@ static const uint64_t XST_MASK_TS_GUARDED __attribute__((unused)) = 0
 #define XST_MASK_LEGACY 0x3ULL  /* x87 and SSE: the legacy region */
 #define XST_MASK_AVX512 0xe0ULL /* opmask, ZMM_Hi256, Hi16_ZMM */
 #define XST_MASK_AMX    0x60000ULL
+/* Too large to give to every task: asked for (perm.h), and held back by IA32_XFD until then. */
+#define XST_MASK_DYNAMIC XST_MASK_TILEDATA
 
 /* One row of comp.def. */
 struct xst_comp_info {

@@ -31,6 +31,9 @@ enum xst_status {
 	XST_ERR_LIVE = -12,          /* live state would be lost */
 	XST_ERR_NESTED = -13,        /* a section inside a section */
 	XST_ERR_NOT_UP = -14,        /* this CPU has not been brought up for it */
+	XST_ERR_DYNAMIC = -15,       /* #NM: a dynamic component was used; xst_ctx_grow() */
+	XST_ERR_DENIED = -16,        /* the process has no permission for it */
+	XST_ERR_LOCKED = -17,        /* the guest permission is locked: a vCPU exists */
 };
 
 /* What a diagnosis is about when no component is. */

@@ -13,6 +13,9 @@
  *   owner == the CPU     the registers are the kernel's, after an in-kernel section (kernel.h).
  *   INIT                 the registers are known to be INIT.
  *
+ * IA32_XFD goes with the owner of the registers too: a dynamic component is either in the owner's area
+ * and enabled, or INIT and disabled.
+ *
  * A task that is not running has its truth in its area, unless its home says where it is. Only the
  * *address* of owner is looked at unless dirty, so an exited task's memory may be reused at once.
  *
@@ -23,9 +26,9 @@
 #ifndef XST_SWITCH_H
 #define XST_SWITCH_H
 
+#include <xst/perm.h>
 #include <xst/policy.h>
 #include <xst/prefix.h>
-#include <xst/system.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +46,7 @@ struct xst_ctx {
 	uint32_t last_cpu;  /* whose registers last held this task, or XST_NO_CPU */
 	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU; XST_NO_AREA
 			       while there is no area: one comparison then tells the plain case */
+	uint64_t dynamic;   /* dynamic components its area has room for: sys->dynamic or none */
 	uint32_t pkru;      /* valid while the task is not running */
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
@@ -74,6 +78,9 @@ struct xst_counters {
 	uint64_t kernel_init_x87;     /* FNINIT for a section */
 	uint64_t kernel_init_mxcsr;   /* MXCSR loaded for a section */
 	uint64_t section_longest;     /* in units of XST_CLOCK(); the greatest, not a sum */
+	uint64_t xfd_traps;           /* #NM from IA32_XFD */
+	uint64_t grows;               /* areas grown for dynamic components */
+	uint64_t refusals;            /* growths refused for want of a permission */
 };
 
 /* A reading: the counters, what follows from them, and the epoch they belong to. */
@@ -107,6 +114,7 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
+#define XST_B_XFD      (1u << 8) /* sys->dynamic is not 0 */
 #define XST_B_INSN(insn) ((uint32_t)(insn) << 29) /* enum xst_insn on top: compared as a number */
 #define XST_B_INSN_OF(b) ((b) >> 29)
 /* the code made for this kind of policy, see switch.c: one bit at most */
@@ -147,7 +155,8 @@ struct xst_cpu {
 	struct xst_ctx *owner; /* whose registers these are; followed only while DIRTY */
 	const struct xst_system *sys;
 	void *world;           /* the world's own: a software CPU; unused in ring 0 */
-	uint64_t mask;         /* copy of sys->mask */
+	uint64_t mask;         /* of a save: sys->mask and what is dynamic in owner's area */
+	uint64_t xfd;          /* what IA32_XFD holds: sys->dynamic but for that */
 	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
 	uint32_t pkru;         /* what PKRU holds */
@@ -214,9 +223,49 @@ void xst_return_to_user(struct xst_cpu *cpu);
  * Context: ring 0, interrupts off. May fault as xst_switch().
  * Return:  XST_OK: the instruction can be restarted; XST_ERR_NOT_OURS: the engine had not armed
  *          CR0.TS, the exception has another reason; XST_ERR_NEED_BYTES: the task has no area yet,
- *          get sys->ctx_bytes bytes, xst_ctx_attach() them and restart the instruction.
+ *          get sys->ctx_bytes bytes, xst_ctx_attach() them and restart the instruction;
+ *          XST_ERR_DYNAMIC: IA32_XFD holds back what the task used, see xst_ctx_grow().
  */
 int xst_device_not_available(struct xst_cpu *cpu);
+
+/**
+ * xst_ctx_grow() - give @ctx room for the dynamic components, after XST_ERR_DYNAMIC or before.
+ * @ctx:   running on this CPU or nowhere, with an area (xst_ctx_attach() comes first).
+ * @perm:  its process's permission.
+ * @area:  64-byte aligned, owned by the caller for as long as the task lives. What ctx->area was is
+ *         the caller's again afterwards; it may be the same memory, if that has the room. NULL to ask.
+ * @bytes: its size; sys->grown_bytes or more.
+ * @diag:  out, optional: the component, the bytes needed.
+ *
+ * The state is carried over; what is dynamic begins as INIT. Between the trap and this call the
+ * caller may have interrupts on, sleep for memory and change CPUs. On XST_ERR_DENIED the task is
+ * sent SIGILL: it may not have the component.
+ *
+ * Context: ring 0, interrupts off.
+ * Return:  XST_OK: the instruction can be restarted; XST_ERR_DENIED; XST_ERR_NEED_BYTES, diag->want
+ *          says how many; XST_ERR_ALIGN; XST_ERR_INVALID when @ctx has no area, or room already. On
+ *          error nothing changed.
+ * Ref:     SDM vol. 1, "Extended Feature Disable (XFD)"
+ */
+int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm *perm, void *area,
+		 size_t bytes, struct xst_diag *diag);
+
+/**
+ * xst_ctx_layout() - the layout of @ctx's first image.
+ */
+static inline const struct xst_layout *xst_ctx_layout(const struct xst_system *sys,
+						      const struct xst_ctx *ctx)
+{
+	return ctx->dynamic ? &sys->grown : &sys->layout;
+}
+
+/**
+ * xst_ctx_apart() - @ctx's second image, where sys->apart is not 0; its layout is sys->apart_layout.
+ */
+static inline uint8_t *xst_ctx_apart(const struct xst_system *sys, const struct xst_ctx *ctx)
+{
+	return ctx->area + (ctx->dynamic ? sys->grown_apart_offset : sys->apart_offset);
+}
 
 /**
  * xst_ctx_flush() - make the area of the running task current (ptrace, core dump, checkpoint).
@@ -240,14 +289,15 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx);
  * @parent: running on this CPU, or not running.
  * @child:  has just been begun (xst_ctx_init()), with an area if @parent has one.
  *
- * Saves at most once and loads nothing, but for FNSAVE, which destroys what it saves.
+ * Saves at most once and loads nothing, but for FNSAVE, which destroys what it saves. Dynamic
+ * components are not carried over: the child begins without room for them, and may grow as its parent.
  *
  * Context: ring 0, interrupts off; both areas can be accessed.
  */
 void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *child);
 
 /**
- * xst_ctx_exec() - @ctx begins a new program with fresh state.
+ * xst_ctx_exec() - @ctx begins a new program with fresh state, and without dynamic components.
  *
  * Context: ring 0, interrupts off; @ctx runs on this CPU or nowhere.
  */
@@ -269,6 +319,16 @@ void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx);
  * Context: ring 0, interrupts off; also from an inter-processor interrupt.
  */
 void xst_cpu_evict(struct xst_cpu *cpu);
+
+/**
+ * xst_cpu_idle() - the CPU runs no task and is about to sleep: tiles that are in use would keep it
+ * from its deeper sleep states.
+ *
+ * What only they hold is saved; then they are made INIT. No effect where nothing is dynamic.
+ *
+ * Context: ring 0, interrupts off; cpu->cur is NULL.
+ */
+void xst_cpu_idle(struct xst_cpu *cpu);
 
 /**
  * xst_ctx_migrate() - @ctx, not running, will be given to another CPU.

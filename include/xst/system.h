@@ -52,6 +52,7 @@ struct xst_system {
 	uint64_t xcr0;     /* what XCR0 shall hold; 0 without XSAVE */
 	uint64_t xss;      /* what IA32_XSS shall hold */
 	uint64_t mask;     /* RFBM of every switch: guarded by CR0.TS, so any policy may use it */
+	uint64_t dynamic;  /* too large for every task: IA32_XFD holds them back until the first use */
 	bool pkru;         /* protection keys are on: PKRU is switched by WRPKRU */
 	bool leaky_cpu;    /* state behind CR0.TS can be read speculatively here */
 	uint32_t init_pkru;
@@ -67,15 +68,22 @@ struct xst_system {
 	uint64_t apart;        /* their mask; 0 on most machines (PKRU is switched by WRPKRU) */
 	uint32_t apart_offset; /* of their image in the area */
 	struct xst_layout apart_layout;
+
+	/* An area after xst_ctx_grow(): of @mask and @dynamic. All else lies where it lay before, but
+	 * for the image apart. */
+	struct xst_layout grown;
+	uint32_t grown_apart_offset;
+	uint32_t grown_bytes; /* 0: nothing is dynamic here */
 };
 
 /**
  * xst_system_compute() - decide what a machine enables.
  * @caps:  its CPU.
  * @want:  components wanted; those that the CPU lacks, or that break a rule without another one,
- *         are left out. Dynamic components (AMX) are not part of the switch mask, those that CR0.TS
- *         does not guard are in the mask apart, and PKRU is switched by WRPKRU. Of the supervisor
- *         components a host task can have CET_U, where XSAVES can be used.
+ *         are left out. Dynamic components (AMX's TILEDATA) are not part of the switch mask, and
+ *         without IA32_XFD to hold them back AMX is left out; those that CR0.TS does not guard are
+ *         in the mask apart, and PKRU is switched by WRPKRU. Of the supervisor components a host
+ *         task can have CET_U, where XSAVES can be used.
  * @avoid: enum xst_avoid: instructions known not to work here.
  * @sys:   out; overwritten whole. Must be 64-byte aligned (the type says so).
  * @diag:  out, optional.

@@ -24,6 +24,7 @@
  *   xst_w_ldmxcsr(world, v), xst_w_vldmxcsr(world, v)
  *   xst_w_xcr0(world)                           XGETBV with ECX = 0
  *   xst_w_xfd(world), xst_w_set_xfd(world, v)   IA32_XFD
+ *   xst_w_take_xfd_err(world)                   read IA32_XFD_ERR and clear it
  *   xst_w_fnstenv(world, env), xst_w_fldenv(world, env)    checking builds
  *
  * @world is struct xst_cpu's member of that name; only software CPUs need it.

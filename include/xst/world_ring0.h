@@ -102,4 +102,14 @@ static inline void xst_w_stts(void *world)
 	xst_write_cr0(xst_read_cr0() | XST_CR0_TS);
 }
 
+static inline uint64_t xst_w_take_xfd_err(void *world)
+{
+	const uint64_t err = xst_rdmsr(XST_MSR_XFD_ERR);
+
+	(void)world;
+	if (err)
+		xst_wrmsr(XST_MSR_XFD_ERR, 0);
+	return err;
+}
+
 #endif

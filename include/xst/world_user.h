@@ -25,8 +25,9 @@ static inline int xst_w_caps(void *world, struct xst_caps *caps)
 	else
 		caps->xsave = false;
 	caps->pku = caps->pku && caps->ospke;
-	/* Supervisor components cannot be reached from here. */
+	/* Supervisor components cannot be reached from here, nor IA32_XFD. */
 	caps->xss = 0;
+	caps->xfd = false;
 	return XST_OK;
 }
 
@@ -87,6 +88,12 @@ static inline void xst_w_clts(void *world)
 static inline void xst_w_stts(void *world)
 {
 	(void)world;
+}
+
+static inline uint64_t xst_w_take_xfd_err(void *world)
+{
+	(void)world;
+	return 0;
 }
 
 #endif

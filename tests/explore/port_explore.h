@@ -18,6 +18,12 @@
 	TWIN(APART_SKIPPED, I1, "what CR0.TS does not guard is left to first use")                 \
 	TWIN(WIPE_BEFORE_SAVE, I1, "modified optimisation: the area is edited before the save")    \
 	TWIN(OTHER_MASK, I1, "a second save with another mask moves the components")               \
+	TWIN(XFD_CACHED, I1, "a CPU that comes up believes what IA32_XFD held before")              \
+	TWIN(XFD_LATE, I1, "IA32_XFD is written after the restore instead of before")              \
+	TWIN(TILES_FORKED, I1, "a child gets its parent's tiles")                                  \
+	TWIN(IDLE_KEPT, I1, "released tiles do not make the registers nobody's")                   \
+	TWIN(TILES_LEFT, I2, "a task's tiles stay in the registers behind IA32_XFD")               \
+	TWIN(SUPER_LOST, PERM, "a permission loses its supervisor components")                     \
 	TWIN(EMPTY_LEAKS, I2, "another's registers stay behind TS of a task without an area")      \
 	TWIN(MISCOUNT, I3, "a skipped load is not counted")                                        \
 	TWIN(KEEP_FORGETS, P_KEEP, "registers that are in place are loaded again")                 \

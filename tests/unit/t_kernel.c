@@ -416,9 +416,17 @@ static void before_bring_up(void **state)
 
 static uint8_t tiles[XST_TILES_BYTES] __attribute__((aligned(64)));
 
+/* A kernel that leaves the tiles to nobody but its sections; t_perm.c has those that switch them. */
 static void amx_up(void)
 {
+	const uint64_t want = XST_WANT_ALL_USER & ~XST_MASK_AMX;
+
 	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x602e7, "deferred"), XST_OK);
+	mdl_reset(HW, &rig.caps);
+	assert_int_equal(xst_system_init(&rig.sys, want), XST_OK);
+	assert_int_equal(xst_cpu_init(&rig.sys, CPU, 0), XST_OK);
+	assert_int_equal(xst_cpu_set_policy(CPU, xst_policy_by_name("deferred"), 0, NULL), XST_OK);
+	assert_int_equal(xst_ctx_init(&rig.sys, &rig.task[0], rig.area[0], RIG_BYTES), XST_OK);
 	assert_int_equal(mdl_xsetbv(HW, rig.sys.xcr0 | XST_MASK_AMX), 0);
 }
 
