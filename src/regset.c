@@ -141,8 +141,10 @@ int xst_regset_put_note(uint32_t type, const void *contents, size_t size, void *
 			struct xst_diag *diag)
 {
 	static const char core[8] = "CORE", linux_name[8] = "LINUX";
-	const char *owner = type == XST_NT_FPREGSET ? core : linux_name;
-	const uint32_t owner_bytes = type == XST_NT_FPREGSET ? 5 : 6;
+	/* The old ones, of every Unix, are CORE's. */
+	const bool old = type < 0x100;
+	const char *owner = old ? core : linux_name;
+	const uint32_t owner_bytes = old ? 5 : 6;
 	const size_t head = NOTE_HEADER + sizeof(core), need = head + ((size + 3) & ~(size_t)3);
 	uint8_t *out = note;
 

@@ -160,7 +160,7 @@ int xst_regset_put_layout(const struct xst_caps *caps, uint64_t mask, void *note
 
 /**
  * xst_regset_put_note() - write one whole note of a core file: header, owner, contents.
- * @type:     XST_NT_*; the owner follows from it.
+ * @type:     XST_NT_*, or another of Linux; the owner, CORE or LINUX, follows from it.
  * @contents: of the note.
  * @size:     of them.
  * @note:     out; every byte up to a multiple of 4 is written.
