@@ -17,7 +17,7 @@
 
 enum {
 	O_POLICY = 1, O_USE, O_SIGNALS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
-	O_PROGRAMS, O_SAVE, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
+	O_PROGRAMS, O_SAVE, O_STATE, O_CUT, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
 };
 
 static const struct opt options[] = {
@@ -33,6 +33,8 @@ static const struct opt options[] = {
 	{ O_HYPOTHETICAL, 0, "hypothetical", NULL, "rows for ideas nobody built" },
 	{ O_PROGRAMS, 0, "programs", NULL, "count by program too" },
 	{ O_SAVE, 'o', "save", "FILE", "write the trace as records, for faster reading" },
+	{ O_STATE, 0, "state", "FILE", "begin where FILE left off, and write it: for the\npieces of one trace" },
+	{ O_CUT, 0, "cut", "N", "with --save: pieces of N records, FILE.0, FILE.1" },
 	{ O_MERGE, 0, "merge", NULL, "arguments are results (-j) to be added up" },
 	{ O_SYNTHETIC, 0, "synthetic", "SPEC", "no trace: tasks=8,cpus=2,slots=1000000,use=0.5,\nidle=0,mean-us=100,seed=1, any of them" },
 	{ O_SWEEP, 0, "sweep", "N", "with --synthetic: use from 0 to 1 in N steps" },
@@ -222,6 +224,11 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 	case O_SAVE:
 		q->plan.save = p->arg;
 		return UI_OK;
+	case O_STATE:
+		q->plan.state = p->arg;
+		return UI_OK;
+	case O_CUT:
+		return opt_get_u64(p, 2, UINT32_MAX, &q->plan.cut) ? UI_OK : p->status;
 	case O_MERGE:
 		q->merge = true;
 		return UI_OK;
@@ -267,6 +274,10 @@ static int settle(struct request *q)
 		return refuse("--sweep goes with --synthetic");
 	if (q->synthetic && q->path_count)
 		return refuse("--synthetic takes no trace");
+	if (q->plan.cut && (!q->plan.save || !strcmp(q->plan.save, "-") || q->plan.state))
+		return refuse("--cut goes with --save FILE, and before --state");
+	if (q->plan.state && (q->synthetic || q->merge || q->plan.save))
+		return refuse("--state goes with the pieces of a trace");
 	if (q->plan.save && q->path_count > 1)
 		return refuse("--save takes one trace");
 	if (!q->synthetic && !q->path_count)

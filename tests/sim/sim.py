@@ -156,6 +156,30 @@ def monoid():
     check(counts(one) == counts(single) and one["totals"] == single["totals"], "one result merged is another")
     both = sim(*texts)[0]
     check(counts(both) == counts(merge(files[0], files[1])), "two traces in one run are not their sum")
+    # Pieces of one trace, each begun where the one before ended, add up to it exactly.
+    for i, (args, cut) in enumerate([([texts[0]], 61), ([texts[1]], 7),
+                                     (["--synthetic", "slots=3000,use=0.6,cpus=3,idle=0.2"], 500)]):
+        base = at(f"cut{i}")
+        r = run("sim", "-j", "--save", base, "--cut", str(cut), *args)
+        check(r.returncode == 0, f"--cut: {r.stderr.decode()}")
+        pieces = [f"{base}.{k}" for k in range(len([f for f in os.listdir(tmp.name)
+                                                     if f.startswith(f"cut{i}.")]))]
+        check(len(pieces) > 3, f"{len(pieces)} pieces")
+        out = []
+        for k, piece in enumerate(pieces):
+            r = run("sim", "-j", "--state", at(f"state{i}"), piece)
+            check(r.returncode == 0, f"piece {k}: {r.stderr.decode()}")
+            open(at(f"part{k}.json"), "wb").write(r.stdout)
+            out.append(at(f"part{k}.json"))
+        total, want = merge(*out), sim(*args)[0]
+        check(counts(total) == counts(want), f"pieces of {args} are not the whole")
+        for key in ["slots", "user_slots", "used_slots", "switches", "forks", "observed_restores", "span_ns"]:
+            check(total["totals"][key] == want["totals"][key], f"{key} of pieces")
+        # Each by itself they are not, but for a load for each task and CPU at each cut.
+        error(run("sim", pieces[1]), 2, "--state goes on", "a piece alone")
+        error(run("sim", "--state", at(f"state{i}"), pieces[1]), 2, "comes next", "a piece out of order")
+    error(run("sim", "--state", out[0], pieces[0]), 2, "not a state", "a state that is none")
+    error(run("sim", "--state", at("state0"), "--policy", "eager", pieces[0]), 2, "not a state", "other policies")
     open(at("other.json"), "wb").write(run("sim", "-j", "--use", "all", texts[0]).stdout)
     error(run("sim", "--merge", files[0], at("other.json")), 2, "different assumptions", "merge of two uses")
     open(at("few.json"), "wb").write(run("sim", "-j", "--policy", "eager,lazy", texts[0]).stdout)

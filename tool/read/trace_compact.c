@@ -11,8 +11,9 @@
 
 #define BATCH 4096u
 
-int trace_read_compact(struct trace_input *in, int (*put)(void *arg, struct rec *recs, size_t count),
-		       void *arg, char *err, size_t errlen)
+int trace_read_compact(struct trace_input *in, uint32_t piece,
+		       int (*put)(void *arg, struct rec *recs, size_t count), void *arg, char *err,
+		       size_t errlen)
 {
 	struct rec_header head;
 	static _Thread_local struct rec recs[BATCH];
@@ -26,6 +27,15 @@ int trace_read_compact(struct trace_input *in, int (*put)(void *arg, struct rec 
 	if (head.version != REC_VERSION) {
 		snprintf(err, errlen, "%s: records of version %u, this program reads version %u",
 			 in->name, head.version, REC_VERSION);
+		return -1;
+	}
+	if (head.piece != piece) {
+		if (piece)
+			snprintf(err, errlen, "%s: piece %u of a trace, where piece %u comes next", in->name,
+				 head.piece, piece);
+		else
+			snprintf(err, errlen, "%s: piece %u of a trace: --state goes on from the one "
+				 "before", in->name, head.piece);
 		return -1;
 	}
 	while ((n = trace_input_read(in, (char *)recs + have, sizeof(recs) - have)) > 0) {
@@ -43,10 +53,10 @@ int trace_read_compact(struct trace_input *in, int (*put)(void *arg, struct rec 
 	return n < 0 || have ? -1 : 0;
 }
 
-int trace_write_begin(struct trace_writer *w, const char *path, const char *source, char *err,
-		      size_t errlen)
+int trace_write_begin(struct trace_writer *w, const char *path, const char *source, uint32_t piece,
+		      char *err, size_t errlen)
 {
-	struct rec_header head = { .version = REC_VERSION };
+	struct rec_header head = { .version = REC_VERSION, .piece = piece };
 	int fd;
 
 	memset(w, 0, sizeof(*w));

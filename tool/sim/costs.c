@@ -223,7 +223,7 @@ static void price_list(const struct sim_costs *c, const struct sim_totals *n,
 
 static void count_list(const struct lane_counts *n, double out[PRICES])
 {
-	out[0] = (double)n->n.saves;
+	out[0] = (double)(n->n.saves + n->n.kernel_saves);
 	out[1] = (double)(n->n.loads + n->n.clears);
 	out[2] = (double)n->n.traps;
 	out[3] = (double)n->ts_writes;

@@ -17,7 +17,9 @@
 	X(saves_elided, n.saves_elided) X(loads, n.loads)                                          \
 	X(loads_skipped_owner, n.loads_skipped_owner) X(loads_elided_init, n.loads_elided_init)    \
 	X(loads_failed, n.loads_failed) X(preloads, n.preloads) X(probes, n.probes)                \
-	X(traps, n.traps) X(clears, n.clears) X(ts_writes, ts_writes) X(init_reads, init_reads)    \
+	X(traps, n.traps) X(clears, n.clears) X(kernel_sections, n.kernel_sections)                \
+	X(kernel_saves, n.kernel_saves)                                                            \
+	X(ts_writes, ts_writes) X(init_reads, init_reads)    \
 	X(interrupts, interrupts)
 
 static void range(struct jw *w, const char *low, const char *high, struct sim_range x)

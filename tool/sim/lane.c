@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include <xst/bringup.h>
+#include <xst/kernel.h>
 #include <xst/world.h>
 
 /* All but one cache line of an area is never read or written, but for fork and exec. */
@@ -196,8 +197,8 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 		run_signal(l, cpu, ctx);
 		return;
 	case REC_SECTION:
-		/* The registers are lost: what only they hold is saved. */
-		xst_cpu_offline(cpu);
+		if (xst_kernel_begin(cpu, 0) == XST_OK)
+			xst_kernel_end(cpu);
 		return;
 	case REC_MIGRATE:
 		run_migrate(l, ctx);
@@ -291,7 +292,7 @@ void lane_counts(const struct lane *l, unsigned cpu, struct lane_counts *out)
 
 void lane_counts_add(struct lane_counts *sum, const struct lane_counts *more)
 {
-	/* Nothing but 64-bit counters in all of it. */
+	/* Nothing but 64-bit counters in all of it; sections last no time where there is no clock. */
 	uint64_t *a = (uint64_t *)sum;
 	const uint64_t *b = (const uint64_t *)more;
 
@@ -307,4 +308,86 @@ struct lane_task lane_take_task(struct lane *l, unsigned task)
 	if (l->tasks)
 		l->tasks[task] = (struct lane_task){ 0 };
 	return t;
+}
+
+/* What of a task and of a CPU goes on where a piece of a trace ends. Pointers become numbers. */
+struct kept_task {
+	uint64_t xstate_bv;
+	uint32_t last_cpu, home;
+	uint8_t use_row, blind, fault, area; /* area: 0 none yet, else which one, plus 1 */
+	uint32_t pkru;
+};
+
+struct kept_cpu {
+	uint32_t cur, owner; /* plus 1 */
+	uint32_t bits;
+	uint8_t begun, kernel_owns, slot, reserved;
+	uint64_t xinuse;
+};
+
+bool lane_keep(const struct lane *l, FILE *out, uint32_t tasks, uint32_t cpus)
+{
+	for (uint32_t i = 0; i < tasks; i++) {
+		const struct xst_ctx *c = &l->ctx[i];
+		struct kept_task k = { .last_cpu = c->last_cpu, .home = c->home, .use_row = c->use_row,
+				       .blind = c->blind, .fault = c->fault, .pkru = c->pkru };
+
+		if (c->area) {
+			k.area = l->areas || c->area == l->shared[0] ? 1 : 2;
+			memcpy(&k.xstate_bv, c->area + XST_HEADER_OFFSET, sizeof(k.xstate_bv));
+		}
+		if (fwrite(&k, sizeof(k), 1, out) != 1)
+			return false;
+	}
+	for (uint32_t i = 0; i < cpus; i++) {
+		const struct xst_cpu *c = &l->cpus[i];
+		const bool kernel = (const void *)c->owner == (const void *)c;
+		struct kept_cpu k = { .begun = c->sys != NULL, .bits = c->bits, .slot = c->slot,
+				      .kernel_owns = kernel, .xinuse = l->worlds[i].xinuse };
+
+		k.cur = c->cur ? (uint32_t)(c->cur - l->ctx) + 1 : 0;
+		k.owner = c->owner && !kernel ? (uint32_t)(c->owner - l->ctx) + 1 : 0;
+		if (fwrite(&k, sizeof(k), 1, out) != 1)
+			return false;
+	}
+	return true;
+}
+
+bool lane_go_on(struct lane *l, FILE *in, uint32_t tasks, uint32_t cpus)
+{
+	for (uint32_t i = 0; i < tasks; i++) {
+		struct xst_ctx *c = &l->ctx[i];
+		struct kept_task k;
+
+		if (fread(&k, sizeof(k), 1, in) != 1)
+			return false;
+		if (!k.area)
+			continue;
+		begin_task(l, i, k.area == 2);
+		if (l->areas)
+			memcpy(c->area + XST_HEADER_OFFSET, &k.xstate_bv, sizeof(k.xstate_bv));
+		c->last_cpu = k.last_cpu;
+		/* A CPU that is asked for it must be there. */
+		c->home = k.home < cpus || k.home >= XST_NO_AREA ? k.home : XST_NO_CPU;
+		c->use_row = k.use_row;
+		c->blind = k.blind;
+		c->fault = k.fault;
+		c->pkru = k.pkru;
+	}
+	for (uint32_t i = 0; i < cpus; i++) {
+		struct xst_cpu *c = &l->cpus[i];
+		struct kept_cpu k;
+
+		if (fread(&k, sizeof(k), 1, in) != 1 || k.cur > tasks || k.owner > tasks)
+			return false;
+		if (!k.begun)
+			continue;
+		begin_cpu(l, i);
+		c->cur = k.cur ? &l->ctx[k.cur - 1] : NULL;
+		c->owner = k.kernel_owns ? (void *)c : k.owner ? &l->ctx[k.owner - 1] : NULL;
+		c->bits = k.bits;
+		c->slot = k.slot;
+		l->worlds[i].xinuse = k.xinuse;
+	}
+	return true;
 }

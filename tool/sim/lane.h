@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <xst/switch.h>
 
@@ -67,5 +68,14 @@ void lane_counts_add(struct lane_counts *sum, const struct lane_counts *more);
  * lane_take_task() - what @task caused so far, and forget it.
  */
 struct lane_task lane_take_task(struct lane *l, unsigned task);
+
+/**
+ * lane_keep() - what goes on when the trace does: of the first @tasks tasks and @cpus CPUs. Counts do not.
+ * lane_go_on() - a new lane begins there.
+ *
+ * Return: false when @out takes or @in has no more, or @in is nonsense.
+ */
+bool lane_keep(const struct lane *l, FILE *out, uint32_t tasks, uint32_t cpus);
+bool lane_go_on(struct lane *l, FILE *in, uint32_t tasks, uint32_t cpus);
 
 #endif

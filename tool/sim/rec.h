@@ -88,7 +88,7 @@ _Static_assert(sizeof(struct rec) == 16, "records are 16 bytes");
 struct rec_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t reserved;
+	uint32_t piece;     /* of a trace that was cut: 0 is the first */
 	char source[48];    /* what it was made from, in words */
 };
 _Static_assert(sizeof(struct rec_header) == 64, "the header is 64 bytes");

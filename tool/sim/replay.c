@@ -411,3 +411,64 @@ void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), vo
 	r->on_exit = fn;
 	r->on_exit_arg = arg;
 }
+
+/* The head of a state file. It is of one build: what it has from the engine is as it lies in memory. */
+struct kept {
+	char magic[8];
+	char version[24];
+	uint32_t lanes, tasks, cpus, piece;
+	uint64_t slot_number;
+	uint32_t named, reserved;
+};
+
+static struct kept kept_head(const struct replay *r, uint32_t piece)
+{
+	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count, .tasks = r->tasks,
+			  .cpus = r->cpus, .piece = piece, .slot_number = r->slot_number,
+			  .named = r->named };
+
+	strncpy(k.version, XSTATE_VERSION, sizeof(k.version) - 1);
+	return k;
+}
+
+bool replay_keep(const struct replay *r, FILE *out, uint32_t piece)
+{
+	const struct kept k = kept_head(r, piece);
+	bool ok = fwrite(&k, sizeof(k), 1, out) == 1 &&
+		  fwrite(r->who, sizeof(*r->who), r->tasks, out) == r->tasks &&
+		  fwrite(r->cur, sizeof(*r->cur), r->cpus, out) == r->cpus;
+
+	for (size_t i = 0; ok && i < r->lane_count; i++)
+		ok = lane_keep(r->lanes[i], out, r->tasks, r->cpus);
+	return ok;
+}
+
+bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece)
+{
+	struct kept k, mine = kept_head(r, 0);
+
+	if (fread(&k, sizeof(k), 1, in) != 1 || memcmp(k.magic, mine.magic, sizeof(k.magic)) ||
+	    memcmp(k.version, mine.version, sizeof(k.version)) || k.lanes != mine.lanes ||
+	    k.tasks > REC_TASKS_MAX || k.cpus > REC_CPUS_MAX || k.named > k.tasks ||
+	    fread(r->who, sizeof(*r->who), k.tasks, in) != k.tasks ||
+	    fread(r->cur, sizeof(*r->cur), k.cpus, in) != k.cpus)
+		return false;
+	for (uint32_t i = 0; i < k.tasks; i++) {
+		r->who[i].t.name[sizeof(r->who[i].t.name) - 1] = '\0';
+		r->who[i].t.slots = r->who[i].t.used = 0;
+		if (r->who[i].cpu >= REC_CPUS_MAX)
+			return false;
+	}
+	for (uint32_t i = 0; i < k.cpus; i++)
+		if (r->cur[i] > k.tasks)
+			return false;
+	r->tasks = k.tasks;
+	r->cpus = k.cpus;
+	r->slot_number = k.slot_number;
+	r->named = k.named;
+	*piece = k.piece;
+	for (size_t i = 0; i < r->lane_count; i++)
+		if (!lane_go_on(r->lanes[i], in, k.tasks, k.cpus))
+			return false;
+	return true;
+}

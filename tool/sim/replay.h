@@ -95,4 +95,14 @@ const struct replay_task *replay_task(const struct replay *r, uint32_t number);
  */
 void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), void *arg);
 
+/**
+ * replay_keep() - what goes on in the next piece of the trace, lanes and all.
+ * @piece: its number.
+ * replay_go_on() - a new replay, with new lanes, begins there.
+ *
+ * Return: false when @out takes no more; when @in is not what replay_keep() wrote for the same lanes.
+ */
+bool replay_keep(const struct replay *r, FILE *out, uint32_t piece);
+bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece);
+
 #endif

@@ -2,6 +2,7 @@
 /* One trace from its bytes to its result. */
 #include "sim/run.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,22 +18,117 @@ struct run {
 	struct slots *slots;
 	struct trace_writer writer;
 	bool writing;
+	char piece_path[PATH_MAX];
+	uint64_t written;        /* in this piece */
+	uint32_t piece;          /* the piece that is read or written */
 	struct progress bar;
 	const char *why;
 };
+
+/* Open the next file to write: the only one, or a piece. */
+static int begin_writing(struct run *run, const char *source, char *err, size_t errlen)
+{
+	const struct sim_plan *plan = run->plan;
+	const char *path = plan->save;
+
+	if (plan->cut) {
+		path = run->piece_path;
+		if ((size_t)snprintf(run->piece_path, sizeof(run->piece_path), "%s.%u", plan->save,
+				     run->piece) >= sizeof(run->piece_path)) {
+			snprintf(err, errlen, "the name is too long: %s", plan->save);
+			return -1;
+		}
+	}
+	run->written = 0;
+	run->writing = !trace_write_begin(&run->writer, path, source, run->piece, err, errlen);
+	return run->writing ? 0 : -1;
+}
+
+/* A piece is complete by itself: it has an END. */
+static int next_piece(struct run *run)
+{
+	struct rec end = { .kind = REC_END, .flags = (uint8_t)slots_has(run->slots),
+			   .arg = (uint32_t)run->written };
+	char err[200];
+
+	if (trace_write(&run->writer, &end, 1) ||
+	    trace_write_end(&run->writer, true, err, sizeof(err)))
+		return -1;
+	run->writing = false;
+	run->piece++;
+	return begin_writing(run, "a piece", err, sizeof(err));
+}
+
+static int write_records(struct run *run, struct rec *recs, size_t count)
+{
+	while (count) {
+		const uint64_t room = run->plan->cut ? run->plan->cut - run->written : count;
+		const size_t part = room < count ? (size_t)room : count;
+		const struct rec *last = &recs[part - 1];
+
+		/* The END counts the records of its piece; the caller's stays as it is. */
+		if (last->kind == REC_END && run->plan->cut) {
+			struct rec end = *last;
+
+			end.arg = (uint32_t)(run->written + part - 1);
+			return (part > 1 && trace_write(&run->writer, recs, part - 1)) ||
+			       trace_write(&run->writer, &end, 1) ? -1 : 0;
+		}
+		if (trace_write(&run->writer, recs, part))
+			return -1;
+		run->written += part;
+		recs += part;
+		count -= part;
+		if (run->plan->cut && run->written == run->plan->cut && next_piece(run))
+			return -1;
+	}
+	return 0;
+}
 
 static int put(void *arg, struct rec *recs, size_t count)
 {
 	struct run *run = arg;
 
 	/* Written before the reader's flags are in them. */
-	if (run->writing && trace_write(&run->writer, recs, count)) {
+	if (run->writing && write_records(run, recs, count)) {
 		run->why = "the records cannot be written";
 		return -1;
 	}
 	if (run->in)
 		progress_update(&run->bar, run->in->raw);
 	return replay_batch(run->replay, recs, count);
+}
+
+/* Where the piece before ended, if there was one. */
+static int read_state(struct run *run, char *err, size_t errlen)
+{
+	FILE *f = run->plan->state ? fopen(run->plan->state, "r") : NULL;
+	bool ok;
+
+	if (!f)
+		return 0;
+	ok = replay_go_on(run->replay, f, &run->piece);
+	fclose(f);
+	if (!ok)
+		snprintf(err, errlen, "%s: not a state of these policies by this version of xstate",
+			 run->plan->state);
+	return ok ? 0 : -1;
+}
+
+static int write_state(struct run *run, char *err, size_t errlen)
+{
+	char temp[PATH_MAX];
+	FILE *f = NULL;
+	bool ok;
+
+	if (!run->plan->state)
+		return 0;
+	ok = (size_t)snprintf(temp, sizeof(temp), "%s.new", run->plan->state) < sizeof(temp) &&
+	     (f = fopen(temp, "w")) && replay_keep(run->replay, f, run->piece + 1);
+	ok = f && !fclose(f) && ok && !rename(temp, run->plan->state);
+	if (!ok)
+		snprintf(err, errlen, "cannot write %s", run->plan->state);
+	return ok ? 0 : -1;
 }
 
 /* The counts of a task that ends go to its program. */
@@ -88,12 +184,9 @@ static int begin(struct run *run, const struct sim_plan *plan, const char *sourc
 	}
 	if (plan->programs)
 		replay_on_exit(run->replay, task_over, run);
-	if (plan->save) {
-		if (trace_write_begin(&run->writer, plan->save, source, err, errlen))
-			return -1;
-		run->writing = true;
-	}
-	return 0;
+	if (read_state(run, err, errlen))
+		return -1;
+	return plan->save ? begin_writing(run, source, err, errlen) : 0;
 }
 
 /* What the lanes counted, CPU by CPU. */
@@ -133,7 +226,7 @@ static int end(struct run *run, const char *name, int result, struct sim_result 
 			snprintf(err, errlen, "%s: cut off", name);
 	}
 	late = run->writing ? trace_write_end(&run->writer, !result, err, errlen) : 0;
-	if (!result && late)
+	if (!result && (late || write_state(run, err, errlen)))
 		result = -1;
 	if (!result) {
 		take_counts(run);
@@ -165,6 +258,10 @@ static int read_events(struct run *run, struct trace_input *in, enum trace_forma
 	struct trace_tally tally;
 	int result;
 
+	if (run->plan->state) {
+		snprintf(err, errlen, "%s: --state is for pieces that --cut made", in->name);
+		return -1;
+	}
 	if (format != TRACE_TEXT && !in->size) {
 		snprintf(err, errlen, "%s: a %s must be a file of its own, unpacked", in->name,
 			 format == TRACE_DAT ? "trace.dat" : "perf.data");
@@ -213,7 +310,8 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 	run->in = &in;
 	progress_begin(&run->bar, "reading", in.size);
 	format = trace_input_format(&in);
-	result = format == TRACE_COMPACT ? trace_read_compact(&in, put, run, err, errlen)
+	result = format == TRACE_COMPACT ? trace_read_compact(&in, run->piece, put, run, err,
+								    errlen)
 					 : read_events(run, &in, format, path, err, errlen);
 	progress_end(&run->bar);
 	if (result)

@@ -13,6 +13,8 @@ struct sim_plan {
 	enum slots_signals signals;
 	bool programs;           /* count by program too: slower */
 	const char *save;        /* write the records there, or NULL */
+	uint64_t cut;            /* in pieces of so many: save.0, save.1 and on; 0: whole */
+	const char *state;       /* begin where this file left off, and write it; or NULL */
 };
 
 /**
