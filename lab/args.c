@@ -95,6 +95,8 @@ static void set(const char *key, const char *value)
 		args.watchdog = (uint32_t)number(key, value, UINT32_MAX);
 	else if (text_equal(key, "use"))
 		args.use = (uint32_t)number(key, value, 1000000);
+	else if (text_equal(key, "cet"))
+		args.cet = number(key, value, 1);
 	else if (text_equal(key, "ferr"))
 		args.ferr = number(key, value, 1);
 	else if (text_equal(key, "mode")) /* boot.S looked at it: which of the two kernels runs */

@@ -38,7 +38,7 @@ struct experiment {
 };
 
 extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_preload, exp_kthread,
-	exp_owner,
+	exp_owner, exp_replay,
 	exp_errata, exp_images, exp_slots, exp_live, exp_migrate, exp_pending,
 	exp_signal,
 	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,

@@ -19,6 +19,7 @@ static const struct experiment *const list[] = {
 #ifdef __x86_64__
 	&exp_errata,
 	&exp_images,
+	&exp_replay,
 #endif
 	&exp_selftest_panic,
 	&exp_selftest_triple,
@@ -36,7 +37,8 @@ void experiment_choose(void)
 			experiment = list[i];
 	}
 #ifndef __x86_64__
-	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images"))
+	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images") ||
+	    text_equal(args.experiment, "replay"))
 		report_skipped("this experiment is the 64-bit lab's");
 #endif
 	if (!experiment) {

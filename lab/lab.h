@@ -52,6 +52,7 @@ struct args {
 	uint32_t tick;     /* timer period: LAPIC counts */
 	uint32_t watchdog; /* millions of TSC ticks without progress before it is a hang */
 	uint32_t use;      /* `preload`: slots in a row that use the registers */
+	bool cet;          /* the engine switches CET_U as well, as an image of its own */
 	bool ferr;         /* `pending`: CR0.NE clear, x87 exceptions come as IRQ 13 */
 	uint32_t tasks;    /* `slots`: how many take turns */
 	uint64_t seed;

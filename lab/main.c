@@ -132,7 +132,7 @@ void lab_main(void)
 	args_policies();
 	experiment_choose();
 	cpu_count = args.cpus;
-	err = xst_system_init(&lab_system, XST_WANT_ALL_USER);
+	err = xst_system_init(&lab_system, XST_WANT_ALL_USER | (args.cet ? XST_MASK_CET_U : 0));
 	if (err)
 		panic("xst_system_init: %s", xst_strerror(err));
 	start_other_cpus();

@@ -9,6 +9,7 @@
  *   ts-mismatch CR0.TS was not what the policy promises (the first four)
  *   event       what the engine was asked to do last on that CPU, after the first corruption
  *   point       `slots`, `live`: what one setting of the sweep cost
+ *   disagreement `replay`: what was not as the explorer predicted, and in which line
  *   check       `errata`: one rule and whether this machine keeps it
  *   result      the outcome with all counters; status "ok", "failed", "skipped" or "known-failure"
  *   panic       the reason of an end without result

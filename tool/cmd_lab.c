@@ -28,7 +28,7 @@
 
 enum {
 	O_POLICY = 1, O_MACHINE, O_CPUS, O_SEED, O_LOOPS, O_TIMEOUT, O_QUIET, O_JOBS, O_ROM, O_KEEP,
-	O_ARG, O_COST, O_OUTPUT,
+	O_ARG, O_COST, O_OUTPUT, O_SEQUENCE,
 };
 
 static const struct opt run_options[] = {
@@ -46,6 +46,7 @@ static const struct opt run_options[] = {
 	{ O_COST, 0, "cost", "LIST",
 	  "cycles assumed for 'slots'; default\nsave=165,restore=390,trap=600,ts=60" },
 	{ O_OUTPUT, 'o', "output", "FILE", "also write the results as JSON, for xstate report" },
+	{ O_SEQUENCE, 0, "sequence", "FILE", "what 'replay' executes, as the explorer prints it" },
 	{ O_ARG, 0, "arg", "KEY=VALUE", "one more argument for the lab's kernel" },
 	{ 0 },
 };
@@ -96,6 +97,7 @@ struct request {
 	const char *output;
 	struct outfile out;
 	char extra[256];
+	char *sequence;
 	struct lab_plan plan;
 };
 
@@ -183,6 +185,16 @@ static int add_extra(struct request *q, struct opt_parser *p)
 	return UI_OK;
 }
 
+static int read_sequence(struct request *q, const char *path)
+{
+	char why[600];
+
+	free(q->sequence);
+	q->sequence = lab_sequence_read(path, why, sizeof(why));
+	q->plan.sequence = q->sequence;
+	return q->sequence ? UI_OK : ui_error(run_usage.cmd, UI_USAGE, "%s", why);
+}
+
 static int read_seed(struct request *q, struct opt_parser *p)
 {
 	if (strcmp(p->arg, "random"))
@@ -248,6 +260,9 @@ static int read_command(struct request *q, int argc, char **argv)
 				opt_bad(&p, "save=N,restore=N,trap=N,ts=N, cycles from 0 to 1e9");
 				return p.status;
 			}
+			break;
+		case O_SEQUENCE:
+			status = read_sequence(q, p.arg);
 			break;
 		case O_ARG:
 			status = add_extra(q, &p);
@@ -402,6 +417,7 @@ out:
 	for (size_t i = 0; i < q.plan.count; i++)
 		lab_result_free(&q.plan.jobs[i].result);
 	free(q.plan.jobs);
+	free(q.sequence);
 	lab_rom_free(&rom);
 	return status;
 }

@@ -24,7 +24,7 @@ static struct options {
 	uint32_t at_least;    /* so many states must be found */
 	enum check expect;
 	const char *replay;
-	unsigned walk;
+	unsigned walk, sequences;
 	uint64_t seed;
 } opt;
 
@@ -47,6 +47,8 @@ static const char usage[] =
 	"                     and by no other when this one is not made\n"
 	"  --replay FILE      run a printed sequence ('-': standard input)\n"
 	"  --walk N --seed S  N random steps, each also from the packed state: same result?\n"
+	"  --sequences N      print N random walks of --walk steps each, with what the registers then\n"
+	"                     hold, for `xstate lab run replay --sequence`\n"
 	"  --progress\n";
 
 static int fail(const char *what, const char *which)
@@ -136,8 +138,9 @@ static bool parse_twin(const char *name)
 	return false;
 }
 
-enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SECTIONS, O_STATES, O_DEPTH,
-       O_COMPLETE, O_AT_LEAST, O_TWIN, O_EXPECT, O_REPLAY, O_WALK, O_SEED, O_PROGRESS };
+enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SECTIONS, O_STATES,
+       O_DEPTH, O_COMPLETE, O_AT_LEAST, O_TWIN, O_EXPECT, O_REPLAY, O_WALK, O_SEED, O_SEQUENCES,
+       O_PROGRESS };
 
 static const struct option long_options[] = {
 	{"policy", 1, NULL, O_POLICY},   {"preload", 1, NULL, O_PRELOAD},
@@ -148,7 +151,8 @@ static const struct option long_options[] = {
 	{"sections", 0, NULL, O_SECTIONS}, {"complete", 0, NULL, O_COMPLETE}, {"at-least", 1, NULL, O_AT_LEAST},
 	{"twin", 1, NULL, O_TWIN},       {"expect", 1, NULL, O_EXPECT},
 	{"replay", 1, NULL, O_REPLAY},   {"walk", 1, NULL, O_WALK},
-	{"seed", 1, NULL, O_SEED},       {"progress", 0, NULL, O_PROGRESS},
+	{"seed", 1, NULL, O_SEED},       {"sequences", 1, NULL, O_SEQUENCES},
+	{"progress", 0, NULL, O_PROGRESS},
 	{NULL, 0, NULL, 0},
 };
 
@@ -203,6 +207,9 @@ static int parse_option(int o, unsigned *preload)
 		return 0;
 	case O_SEED:
 		opt.seed = strtoull(optarg, NULL, 0);
+		return 0;
+	case O_SEQUENCES:
+		opt.sequences = (unsigned)strtoul(optarg, NULL, 0);
 		return 0;
 	case O_PROGRESS:
 		search.progress = true;
@@ -308,6 +315,21 @@ static int expect(void)
 	return search.tainted ? 0 : 1;
 }
 
+/* "start POLICY COMPONENTS": where a sequence starts, for the lab. */
+static void print_start(void)
+{
+	const char *comma = " ";
+	unsigned k;
+
+	printf("start %s", config.policy[machine.policy[0]].name);
+	for (k = 0; k < COMPS; k++)
+		if (config.comps >> k & 1u) {
+			printf("%s%s", comma, comp_name[k]);
+			comma = ",";
+		}
+	putchar('\n');
+}
+
 static int replay(void)
 {
 	FILE *in = strcmp(opt.replay, "-") ? fopen(opt.replay, "r") : stdin;
@@ -321,11 +343,12 @@ static int replay(void)
 		return fail("cannot read", opt.replay);
 	(void)make_roots(root);
 	session_begin(&s, &machine, &root[0]);
+	print_start();
 	while (!broken && fgets(line, sizeof(line), in)) {
 		struct step step;
 
 		number++;
-		if (line[0] == '#' || line[0] == '\n')
+		if (line[0] == '#' || line[0] == '\n' || !strncmp(line, "start ", 6))
 			continue;
 		if (!parse_step(line, &s, &step)) {
 			fprintf(stderr, "explore: line %u: no event that can happen: %s", number, line);
@@ -351,6 +374,21 @@ static uint64_t next_random(uint64_t *x)
 	return *x;
 }
 
+/* Mostly one of the first rows: switch, migrate, return, use. */
+static struct step random_step(uint64_t *x)
+{
+	struct step step = {0};
+
+	do {
+		step.event = (uint8_t)(next_random(x) >> 8 & 3 ? next_random(x) % 4 :
+								 next_random(x) % event_count);
+		step.cpu = (uint8_t)(next_random(x) % CPUS);
+		step.arg = (uint8_t)(next_random(x) % events[step.event].args);
+		step.answers = (uint32_t)(next_random(x) & 0xff);
+	} while (!events[step.event].can(&machine, step.cpu, step.arg));
+	return step;
+}
+
 /*
  * Does a packed state hold everything? Walk at random; take each step from the machine as it is and
  * once more from its packed state: both must end in the same state.
@@ -370,12 +408,7 @@ static int walk(void)
 
 		machine_pack(&machine, &packed, &names);
 		machine_unpack(&machine, &packed);
-		do {
-			step.event = (uint8_t)(next_random(&x) % event_count);
-			step.cpu = (uint8_t)(next_random(&x) % CPUS);
-			step.arg = (uint8_t)(next_random(&x) % events[step.event].args);
-			step.answers = (uint32_t)(next_random(&x) & 0xff);
-		} while (!events[step.event].can(&machine, step.cpu, step.arg));
+		step = random_step(&x);
 		/* First with whatever the last event left behind in memory that is not packed. */
 		if (search_step(&machine, &step)) {
 			printf("step %u violates %s: %s\n", i, check_name(machine.broken), machine.how);
@@ -394,6 +427,51 @@ static int walk(void)
 		}
 	}
 	printf("%u random steps: packed states hold everything\n", i);
+	return 0;
+}
+
+/* Does this step begin a slot with a probe? The bound of blind slots is 2 here and 255 in the lab. */
+static bool probes(const struct step *step)
+{
+	static struct machine before;
+	bool yes;
+
+	before = machine;
+	(void)search_step(&machine, step);
+	yes = machine.cpu[0].n.probes || machine.cpu[1].n.probes;
+	machine = before;
+	return yes;
+}
+
+/* What the lab replays: one step a line and the machine after it. */
+static int print_sequences(void)
+{
+	struct state root[MAX_POLICIES * MAX_POLICIES];
+	uint64_t x = opt.seed ? opt.seed : 0x1234567;
+	unsigned i, n;
+
+	printf("# seed %#llx\n", (unsigned long long)x);
+	(void)make_roots(root);
+	for (n = 0; n < opt.sequences; n++) {
+		struct session s;
+
+		session_begin(&s, &machine, &root[0]);
+		print_start();
+		for (i = 0; i < opt.walk; i++) {
+			struct step step;
+
+			do
+				step = random_step(&x);
+			while (probes(&step));
+			print_step(stdout, &s, &step);
+			if (session_step(&s, &step)) {
+				printf(" violates %s: %s\n", check_name(machine.broken), machine.how);
+				return 1;
+			}
+			print_machine(stdout, &s);
+			putchar('\n');
+		}
+	}
 	return 0;
 }
 
@@ -424,6 +502,8 @@ int main(int argc, char **argv)
 	}
 	if (opt.replay)
 		return replay();
+	if (opt.sequences)
+		return print_sequences();
 	if (opt.walk)
 		return walk();
 	if (opt.expect)

@@ -8,148 +8,12 @@
  * IMAGES is the folder with lab.rom and the broken twins. Prints a line for each
  * case; ends with 77 when no emulator is here.
  */
-#include <limits.h>
 #include <math.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <xst/policy.h>
-
-#include "lab/run.h"
 #include "lab/sweep.h"
-
-#define SEED	   0x1ab5eed
-#define SKIPPED	   77
-#define QUIET_MS   60000
-#define TIMEOUT_MS 300000
-
-#define POLICIES XST_POLICY_COUNT
-static const char *policies[POLICIES]; /* all that have a name */
-
-static const char *images;
-static const char *extra; /* further arguments for the kernel */
-static unsigned passed, failed;
-
-__attribute__((format(printf, 2, 3))) static void expect(bool ok, const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s: ", ok ? "PASS" : "FAIL");
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-	if (ok)
-		passed++;
-	else
-		failed++;
-}
-
-/* Machines to run on; those that are not here are a skip with the reason. */
-static size_t find_machines(struct lab_machine *m, const char *const *names, size_t count)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		char why[300];
-
-		if (!lab_machine_parse(names[i], &m[n], why, sizeof(why)))
-			printf("SKIP: %s: %s\n", names[i], why);
-		else if (!m[n].usable)
-			printf("SKIP: %s: %s\n", names[i], m[n].reason);
-		else
-			n++;
-	}
-	return n;
-}
-
-static void load_rom(struct lab_rom *rom, const char *name)
-{
-	char path[PATH_MAX], why[600];
-
-	snprintf(path, sizeof(path), "%s/%s.rom", images, name);
-	if (lab_rom_load(rom, path, why, sizeof(why)))
-		return;
-	printf("FAIL: %s\n", why);
-	exit(1);
-}
-
-static unsigned cpus_here(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
-}
-
-static struct lab_job job(const char *experiment, const char *policy,
-			  const struct lab_machine *machine)
-{
-	struct lab_job j = { .experiment = lab_experiment_find(experiment), .machine = machine };
-
-	j.cpus = j.experiment->cpus;
-	snprintf(j.policy, sizeof(j.policy), "%s", policy);
-	return j;
-}
-
-/* Runs @jobs with the image called @name; their results are the caller's to free. */
-static void run(const char *name, struct lab_job *jobs, size_t count, uint64_t quiet_ms)
-{
-	struct lab_rom rom;
-	struct lab_plan plan = { .rom = &rom, .jobs = jobs, .count = count,
-				 .parallel = cpus_here(), .seed = SEED, .extra = extra,
-				 .timeout_ms = TIMEOUT_MS, .quiet_ms = quiet_ms };
-	char why[600];
-
-	load_rom(&rom, name);
-	if (!lab_run(&plan, why, sizeof(why))) {
-		printf("FAIL: %s\n", why);
-		exit(1);
-	}
-	lab_rom_free(&rom);
-}
-
-static void release(struct lab_job *jobs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		lab_result_free(&jobs[i].result);
-}
-
-/* The job failed on purpose: what it left is of no use. */
-static void discard(struct lab_job *j)
-{
-	char command[PATH_MAX + 16], *slash = strrchr(j->kept, '/');
-
-	if (slash) {
-		*slash = '\0';
-		snprintf(command, sizeof(command), "rm -rf '%s'", j->kept);
-		if (system(command))
-			printf("cannot remove %s\n", j->kept);
-	}
-	release(j, 1);
-}
-
-static uint64_t get(const struct lab_job *j, const char *name)
-{
-	uint64_t v = UINT64_MAX;
-
-	if (!lab_result_u64(&j->result, name, &v))
-		expect(false, "%s %s on %s has a counter %s", j->experiment->name, j->policy,
-		       j->machine->name, name);
-	return v;
-}
-
-static bool expect_ok(const struct lab_job *j)
-{
-	bool ok = j->result.status == LAB_OK || j->result.status == LAB_KNOWN_FAILURE;
-
-	expect(ok, "%s %s on %s, %u CPUs%s%s", j->experiment->name, j->policy, j->machine->name,
-	       j->cpus, *j->result.reason ? ": " : "", j->result.reason);
-	return ok;
-}
+#include "lab_test.h"
 
 /* --- shapes: each policy does what its name says, and no more --- */
 
@@ -696,11 +560,7 @@ static void budget(const struct lab_machine *machines, size_t count)
 	release(jobs, n);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(const struct lab_machine *machines, size_t count);
-	size_t machines; /* how many of the three */
-} groups[] = {
+static const struct lab_group groups[] = {
 	{ "shapes", shapes, 3 },     { "repeat", repeat, 3 }, { "smp", smp, 2 },
 	{ "signals", signals, 2 },
 	{ "old", old, 1 },	     { "moves", moves, 2 },	     { "sweeps", sweeps, 3 },
@@ -710,27 +570,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "qemu:max", "bochs:tigerlake", "bochs:ryzen" };
-	struct lab_machine machines[3];
-	size_t count;
-
-	if (argc != 3) {
-		fprintf(stderr, "usage: t_lab GROUP IMAGES\n");
-		return 2;
-	}
-	images = argv[2];
-	for (unsigned i = 0; i < POLICIES; i++)
-		policies[i] = xst_policy_at(i)->name;
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
-		if (strcmp(argv[1], groups[g].name))
-			continue;
-		printf("seed 0x%x\n", SEED);
-		count = find_machines(machines, names, groups[g].machines);
-		if (!count)
-			return SKIPPED;
-		groups[g].run(machines, count);
-		return failed || !passed ? 1 : 0;
-	}
-	fprintf(stderr, "no group '%s'\n", argv[1]);
-	return 2;
+	return lab_test_main(argc, argv, groups, sizeof(groups) / sizeof(groups[0]));
 }

@@ -32,6 +32,8 @@ const struct lab_experiment lab_experiments[] = {
 	  false },
 	{ "images", "do XRSTORS, XRSTOR and FXRSTOR do what the library predicts?", 1, false, false,
 	  false },
+	{ "replay", "do the explorer's sequences (--sequence) go as it predicted?", 2, false, false,
+	  true },
 	{ "selftest-panic", "the kernel panics", 1, false, true, true },
 	{ "selftest-triple", "the CPU triple-faults", 1, false, true, true },
 	{ "selftest-hang", "the kernel hangs with interrupts off", 1, false, true, true },

@@ -157,7 +157,7 @@ static bool start(const struct lab_plan *plan, struct slot *s, struct lab_job *j
 	snprintf(rom, sizeof(rom), "%s/lab.rom", s->folder);
 	lab_job_args(plan, job, args, sizeof(args));
 	how = (struct lab_start){ job->machine, rom, s->folder, job->cpus };
-	if (!lab_rom_write(plan->rom, args, rom) ||
+	if (!lab_rom_write(plan->rom, args, plan->sequence, rom) ||
 	    !lab_machine_argv(&how, text, sizeof(text), argv))
 		goto failed;
 	note_command(s, argv, args);

@@ -38,6 +38,7 @@ struct lab_plan {
 	unsigned parallel;
 	uint64_t seed;
 	uint64_t loops;	      /* 0: the experiment's own number */
+	const char *sequence; /* what `replay` executes, or NULL */
 	const char *extra;    /* further arguments for the kernel, or NULL */
 	uint64_t timeout_ms;  /* for one boot */
 	uint64_t quiet_ms;    /* longest silence before a boot counts as hung */
