@@ -22,11 +22,13 @@ fiber_first_entry:
 	ud2
 
 /*
- * sigreturn comes here instead of to the interrupted instruction, whose address lies on top of the
- * stack, below the red zone. Everything is preserved, the flags too.
+ * sigreturn comes here instead of to the interrupted instruction. Everything is preserved: the ABI's
+ * red zone, 128 bytes below the stack pointer, and the flags too. PUSH and LEA change none.
  */
 	.globl	fiber_preempt_entry
 fiber_preempt_entry:
+	lea	-128(%rsp), %rsp
+	push	fiber_resume(%rip)
 	pushfq
 	.irp reg, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15
 	push	%\reg

@@ -13,9 +13,6 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* The ABI's red zone: what lies this far below a fiber's stack pointer is the fiber's. */
-#define RED_ZONE 128
-
 struct fiber_counts fiber_counts;
 struct xst_system fiber_system;
 
@@ -28,6 +25,8 @@ static bool has_timer;
 
 /* "Interrupts off": the handler then only notes that it was there. */
 volatile int fiber_busy;
+/* Where the fiber that is being preempted at return goes on: one at a time, as it is busy. */
+uint64_t fiber_resume;
 /* Is the signal blocked? It is in a handler, and stays so when the handler switches away. */
 static bool blocked;
 
@@ -93,15 +92,15 @@ void fiber_preempted(void)
 	set_blocked(false);
 }
 
-/* The fiber goes on in fiber_preempt_entry, which returns to where it was. */
+/* The fiber goes on in fiber_preempt_entry, which returns to where it was. Nothing is pushed for it
+ * here: below the red zone lies the frame, whose end sigreturn is about to check, and with another
+ * value there it loads x87 and SSE only and sets all other components to INIT. */
 static void preempt_at_return(ucontext_t *uc)
 {
-	greg_t *r = uc->uc_mcontext.gregs;
-	uint64_t *sp = (uint64_t *)(r[REG_RSP] - RED_ZONE) - 1;
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
 
-	*sp = (uint64_t)r[REG_RIP];
-	r[REG_RSP] = (greg_t)sp;
-	r[REG_RIP] = (greg_t)(uintptr_t)fiber_preempt_entry;
+	fiber_resume = (uint64_t)*rip;
+	*rip = (greg_t)(uintptr_t)fiber_preempt_entry;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

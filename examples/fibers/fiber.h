@@ -18,6 +18,10 @@
  * sigreturn does the rest. Both may be mixed with yields: to the engine a fiber is what it finds in
  * the registers at the switch, and what it has put there before.
  *
+ * At return the frame lies directly below the fiber's red zone until sigreturn has read it: a handler
+ * that pushes a return address there overwrites the frame's second magic number, and sigreturn loads
+ * x87 and SSE only. So the address waits in a variable.
+ *
  * The engine must not be interrupted by another switch: a flag takes the place of "interrupts off".
  * The files that run between a fiber and the engine are compiled with -mgeneral-regs-only, as a
  * kernel is.
@@ -76,6 +80,7 @@ void fiber_preempt_entry(void);
 extern const uint8_t fiber_preempt_exit[], fiber_preempt_end[];
 void fiber_preempted(void);
 extern volatile int fiber_busy;
+extern uint64_t fiber_resume;
 _Noreturn void fiber_begin(void);
 
 #endif

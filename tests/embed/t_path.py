@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How much machine code a switch is: the text that remains of the library, built for one save family
-(-DXST_ONLY_INSN), when the linker keeps nothing but what the three events of the switch path reach.
+(-DXST_ONLY_INSN), with all ways of its own, when the linker keeps nothing but what the three events of the switch path reach.
 
     t_path.py ROOT DIST
 """
@@ -19,7 +19,7 @@ BUILDS = [("64", "-O2"), ("64", "-Os"), ("i486", "-Os")]
 
 def compile_as(cc, mode, level, args, what):
     return build.compiles(cc, ["-std=c11", level, *build.MODES[mode], *build.KERNEL,
-                               "-ffunction-sections", *args], f"{cc} {level} {mode} {what}")
+                               "-DXST_SMALL=0", "-ffunction-sections", *args], f"{cc} {level} {mode} {what}")
 
 
 def text_bytes(mode, objects, path):

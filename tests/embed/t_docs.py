@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every block of C in README.md and docs/*.md compiles by itself, with gcc and clang, 64- and 32-bit,
+as C11 and as C++17, against include/ and against the two files of `make dist`. The page on embedding
+names the flags that the tests build with, and links with nothing but itself and the library.
+
+    t_docs.py ROOT DIST
+"""
+import pathlib
+import re
+import tempfile
+
+import build
+
+# What a page may leave to the reader's project: declared, not defined.
+SHORT = ["-Wno-missing-prototypes"]
+
+
+def blocks(root):
+    for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        for i, m in enumerate(re.finditer(r"^```c\n(.*?)^```$", page.read_text(), re.M | re.S), 1):
+            yield f"{page.relative_to(root)}, block {i}", m[1]
+
+
+def check(name, text, root, dist, tmp):
+    """All ways at once: a block is short."""
+    two_files = re.sub(r"#include <xst/[a-z_]+\.h>", '#include "xst.h"', text)
+    for cc in build.compilers():
+        for lang, std, suffix, strict in (("c", "c11", "c", build.STRICT_C + SHORT),
+                                          ("c++", "c++17", "cc", build.STRICT_CXX)):
+            tool = cc if lang == "c" else build.CPLUSPLUS[cc]
+            if not build.shutil.which(tool):
+                continue
+            for where, body, include in (("headers", text, root / "include"),
+                                         ("dist", two_files, dist)):
+                file = tmp / f"block.{suffix}"
+                file.write_text(body)
+                for mode in "64", "32":
+                    # The two files are the same headers again: one mode is enough.
+                    if where == "dist" and mode == "32":
+                        continue
+                    build.compiles(tool, [f"-std={std}", "-O1", *build.MODES[mode], *build.KERNEL,
+                                          *strict, f"-I{include}", "-c", file, "-o",
+                                          tmp / f"{cc}-{mode}.o"],
+                                   f"{name}: {tool} {mode} {where}")
+
+
+def links(text, dist, tmp):
+    """The ten lines and the library are all there is: linked, only the three functions are missing."""
+    cc = build.compilers()[0]
+    (tmp / "ten.c").write_text(re.sub(r"#include <xst/[a-z_]+\.h>", '#include "xst.h"', text))
+    if build.compiles(cc, ["-std=c11", "-O1", *build.KERNEL, f"-I{dist}", "-r", "-nostdlib",
+                           tmp / "ten.c", dist / "xst.c", "-o", tmp / "ten.o"], "the ten lines"):
+        needs = build.symbols(tmp / "ten.o", True)
+        build.expect(needs <= build.MAY_NEED, "they and the library link with nothing else",
+                     " ".join(sorted(needs)))
+
+
+def main():
+    root, dist = (p.resolve() for p in build.arguments(2))
+    page = (root / "docs/embedding.md").read_text()
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        found = list(blocks(root))
+        ours = [text for name, text in found if name.startswith("docs/embedding.md")]
+        build.expect(len(ours) >= 5, f"{len(found)} blocks were found")
+        for name, text in found:
+            check(name, text, root, dist, tmp)
+        links(ours[0], dist, tmp)
+        lines = [line for line in ours[0].splitlines() if line.strip()]
+        build.expect(len(lines) <= 12, f"the ten lines are {len(lines)}, with #include and braces")
+    lost = [flag for flag in build.KERNEL if flag not in page]
+    build.expect(not lost, "the page names every flag", " ".join(lost))
+    build.done()
+
+
+main()
