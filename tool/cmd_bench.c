@@ -16,6 +16,7 @@
 #include "bench/insn.h"
 #include "cmd.h"
 #include "cmd_bench.h"
+#include "read/results_db.h"
 #include "ui/json.h"
 #include "ui/opt.h"
 #include "ui/ui.h"
@@ -66,6 +67,7 @@ static const struct opt insn_options[] = {
 	{OPT_LIST, 'l', "list", NULL, "list what can be measured here"},
 	{OPT_CONTROLS, 0, "controls", NULL, "measure nothing but the controls"},
 	{OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
+	{OPT_DB, 0, "db", "FILE", "also add the run to an SQLite file"},
 	{OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},
 	{OPT_CPU, 0, "cpu", "N", "run on this CPU (default: the last one allowed)"},
 	{0, 0, NULL, NULL, NULL},
@@ -93,6 +95,7 @@ static const struct opt fiber_options[] = {
 	{OPT_MUST_REACH, 0, "must-reach", NULL,
 	 "exit 1 when the library misses what it has to reach"},
 	{OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
+	{OPT_DB, 0, "db", "FILE", "also add the run to an SQLite file"},
 	{OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},
 	{OPT_CPU, 0, "cpu", "N", "run on this CPU (default: the last one allowed)"},
 	{0, 0, NULL, NULL, NULL},
@@ -174,6 +177,9 @@ int bench_read_args(const struct opt_usage *usage, bool names, int argc, char **
 		case OPT_BESIDE:
 			a->beside = p.arg;
 			break;
+		case OPT_DB:
+			a->db = p.arg;
+			break;
 		case OPT_ORDINARY:
 			a->ordinary = true;
 			break;
@@ -251,6 +257,27 @@ static void list(const struct insn_run *run)
 	insn_list_json(run, &w);
 }
 
+/* The run into the SQLite file, through memory: it takes whole documents. */
+static int add_to_db(const struct bench_answer *r)
+{
+	char *text = NULL, err[300];
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	struct jw w;
+	int status = UI_OK;
+
+	if (!f)
+		return ui_error(r->args->cmd, UI_CANNOT, "memory is short");
+	jw_begin(&w, f, false);
+	r->json(r->run, &w);
+	if (fclose(f))
+		status = ui_error(r->args->cmd, UI_CANNOT, "memory is short");
+	else if (results_db_add(r->args->db, text, err, sizeof(err)))
+		status = ui_error(r->args->cmd, UI_USAGE, "%s", err);
+	free(text);
+	return status;
+}
+
 int bench_report(const struct bench_answer *r)
 {
 	struct jw w;
@@ -258,6 +285,8 @@ int bench_report(const struct bench_answer *r)
 
 	if (r->args->output)
 		status = write_output(r);
+	if (r->args->db && status == UI_OK)
+		status = add_to_db(r);
 	if (ui.json) {
 		jw_begin(&w, stdout, ui.pretty);
 		r->json(r->run, &w);
@@ -417,6 +446,7 @@ static int cmd_fiber(int argc, char **argv)
 static const struct opt_verb bench_verbs[] = {
 	{"insn", "cost of the save, restore and control instructions", cmd_insn},
 	{"fiber", "cost of a switch in user mode: the library and its peers", cmd_fiber},
+	{"merge", "many hosts' results joined: which CPUs agree", cmd_bench_merge},
 	{"switch", "what this kernel takes to switch tasks, and what their state adds",
 	 cmd_bench_switch},
 	{NULL, NULL, NULL},

@@ -28,13 +28,15 @@ enum {
 	OPT_BESIDE,
 	OPT_ORDINARY,
 	OPT_CSV,
+	OPT_DB,
+	OPT_FURTHER, /* a verb's own */
 };
 
 struct bench_args {
 	const char *cmd;
 	const char *names[64];
 	unsigned count;
-	const char *output, *against, *beside;
+	const char *output, *against, *beside, *db;
 	struct outfile out;
 	double seconds, claim;
 	uint64_t seed;
@@ -102,7 +104,8 @@ void bench_total(uint32_t blocks);
 void bench_done(uint32_t blocks);
 void bench_bar_end(void);
 
-/* cmd_bench_switch.c */
+/* cmd_bench_switch.c, cmd_bench_merge.c */
+int cmd_bench_merge(int argc, char **argv);
 int cmd_bench_switch(int argc, char **argv);
 
 #endif

@@ -26,6 +26,7 @@ static const struct opt options[] = {
 	 "context_switch1_processes -n"},
 	{OPT_LIST, 'l', "list", NULL, "list what can be measured here"},
 	{OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
+	{OPT_DB, 0, "db", "FILE", "also add the run to an SQLite file"},
 	{OPT_CSV, 0, "csv", NULL, "print the rows as CSV"},
 	{OPT_ORDINARY, 0, "ordinary", NULL, "as ordinary tasks even with the right to be real-time ones"},
 	{OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},

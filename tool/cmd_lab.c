@@ -375,6 +375,11 @@ static unsigned cpus_here(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+static void drop_output(void *out)
+{
+	outfile_drop(out);
+}
+
 static int lab_run_verb(int argc, char **argv)
 {
 	static struct request q;
@@ -398,6 +403,8 @@ static int lab_run_verb(int argc, char **argv)
 		lab_rom_free(&rom);
 		return ui_error(run_usage.cmd, UI_USAGE, "cannot write %s: %s", q.output, strerror(errno));
 	}
+	q.plan.give_up = drop_output;
+	q.plan.give_up_argument = &q.out;
 	settle_kvm(&q);
 	if (!make_jobs(&q) || !lab_run(&q.plan, why, sizeof(why))) {
 		status = ui_error(run_usage.cmd, UI_CANNOT, "%s",

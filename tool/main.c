@@ -8,7 +8,7 @@
  *   cmd_image.c      xstate image: decode an image, will it restore, move it (image/)
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
  *   cmd_bench.c      xstate bench: what instructions and switches cost here (cmd_bench.h);
- *                    bench switch has cmd_bench_switch.c
+ *                    cmd_bench_switch.c, cmd_bench_merge.c
  *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
  *   cmd_record.c     xstate record: record a workload's switches and FPU events
  *   cmd_sim.c        xstate sim: replay a recorded workload under every policy (sim/)
@@ -103,6 +103,7 @@
  *     pair.h         two tasks that switch to each other; turn.h: what they do in between
  *     beside.h       somebody else's benchmark in the same blocks
  *     against.h      an older run beside this one
+ *     merge.h        many hosts' runs pooled (merge.c), as text and JSON (merge_out.c)
  *     counters.h     hardware counters
  *     machine.h      the facts every result carries
  *
@@ -118,7 +119,7 @@
  *     sigframe.c     signal frames
  *     elfcore.c      ELF cores
  *     criu.c         CRIU core images (criu.proto)
- *     results.h      our own results
+ *     results.h      our own results; in SQLite (results_db.c)
  *     trace.h        traces of a scheduler: bytes and their format (trace_input.c), text of
  *                    perf script and ftrace (trace_text.c), trace-cmd's (trace_dat.c), perf's
  *                    (trace_perf_data.c)

@@ -432,6 +432,8 @@ bool lab_run(struct lab_plan *plan, char *why, size_t size)
 	for (size_t i = 0; i < 3; i++)
 		sigaction(signals[i], &old[i], NULL);
 	if (interrupted) {
+		if (plan->give_up)
+			plan->give_up(plan->give_up_argument);
 		signal(interrupted, SIG_DFL);
 		raise(interrupted);
 	}

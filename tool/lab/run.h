@@ -45,6 +45,8 @@ struct lab_plan {
 	bool keep_all;	      /* keep the folders of good runs too */
 	bool progress;	      /* show a bar */
 	struct lab_costs costs;
+	void (*give_up)(void *argument); /* called before an interrupt ends this process; or NULL */
+	void *give_up_argument;
 };
 
 /**

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "read/file.h"
+#include "read/results_db.h"
 
 #define MOST_BYTES (256u << 20)
 
@@ -92,8 +93,11 @@ int results_read(struct results *r, const char *path, char *err, size_t errlen)
 
 	if (read_file(path, MOST_BYTES, &text, &len, err, errlen))
 		return -1;
-	status = results_parse(r, strcmp(path, "-") ? path : "standard input", text, len, err,
-			       errlen);
+	if (results_db_is(text, len) && strcmp(path, "-"))
+		status = results_db_read(r, path, err, errlen);
+	else
+		status = results_parse(r, strcmp(path, "-") ? path : "standard input", text, len, err,
+				       errlen);
 	free(text);
 	return status;
 }
