@@ -14,7 +14,7 @@
 
 #define HEADER      60
 #define DEPTH_MAX   4
-#define MEMBERS_MAX (1u << 20)
+#define MEMBERS_MAX (1u << 17) /* over all depths: an archive may name itself */
 
 static const char magic[] = "!<arch>\n", thin_magic[] = "!<thin>\n";
 
@@ -188,7 +188,8 @@ static bool archive_read(struct archive *a, struct lint_opened *o)
 			a->names = (const char *)data + at;
 			a->name_bytes = size;
 		} else if (!index) {
-			if (++count > MEMBERS_MAX)
+			count++;
+			if (++o->members > MEMBERS_MAX)
 				return failed(o, a->path, "has too many members");
 			if (!name_read(a, head, (const char *)data + at, kept ? size : 0, name,
 			               sizeof(name), &skip))

@@ -77,6 +77,38 @@ static void overrides_mark(struct lint_graph *g)
 	}
 }
 
+static bool define(struct lint_graph *g, const char *name, uint32_t id)
+{
+	struct lint_extern *e = extern_get(g, name);
+
+	if (!e)
+		return false;
+	if (e->node == NO_NODE || binding(g, id) > binding(g, e->node))
+		e->node = id;
+	return true;
+}
+
+/* Other names of functions: calls by them, and facts about them. */
+static bool aliases_define(struct lint_graph *g)
+{
+	size_t o, i;
+
+	for (o = 0; o < g->nobj; o++)
+		for (i = 0; i < g->obj[o]->nalias; i++) {
+			const struct lint_alias *a = &g->obj[o]->alias[i];
+			struct lint_node *n = &g->node[g->base[o] + a->func];
+
+			if (!define(g, a->name, g->base[o] + a->func))
+				return false;
+			if (n->role)
+				continue;
+			n->role = lint_conf_role(g->conf, a->name, g->obj[o]);
+			if (n->role)
+				n->role->matched = true;
+		}
+	return true;
+}
+
 static bool nodes_make(struct lint_graph *g)
 {
 	size_t o, i, n = 0;
@@ -110,14 +142,9 @@ static bool nodes_make(struct lint_graph *g)
 			node->role = lint_conf_role(g->conf, f->name, g->obj[o]);
 			if (node->role)
 				node->role->matched = true;
-			if (f->flags & (FUNC_EXPORTED | FUNC_GLOBAL)) {
-				struct lint_extern *e = extern_get(g, f->name);
+			if (f->flags & (FUNC_EXPORTED | FUNC_GLOBAL) && !define(g, f->name, id))
+				return false;
 
-				if (!e)
-					return false;
-				if (e->node == NO_NODE || binding(g, id) > binding(g, e->node))
-					e->node = id;
-			}
 		}
 	return true;
 }
@@ -429,7 +456,7 @@ struct lint_graph *lint_graph_new(struct lint_conf *conf, struct lint_object **o
 	for (g->nbucket = 1024; g->nbucket < n; g->nbucket *= 2)
 		;
 	g->bucket = calloc(g->nbucket, sizeof(*g->bucket));
-	if (!g->bucket || !nodes_make(g))
+	if (!g->bucket || !nodes_make(g) || !aliases_define(g))
 		goto fail;
 	for (o = 0; o < nobj; o++)
 		if (!cold_join(g, o))

@@ -262,7 +262,8 @@ static bool symbols_take(struct lint_object *obj, const struct table *t)
 		if (!lint_func_add(obj, &cap, &f))
 			return false;
 	}
-	lint_funcs_settle(obj);
+	if (!lint_funcs_settle(obj))
+		return false;
 	return obj->nfunc > 0;
 }
 

@@ -35,6 +35,7 @@ void lint_object_free(struct lint_object *obj)
 	if (obj->image)
 		lint_image_put(obj->image);
 	free(obj->func);
+	free(obj->alias);
 	free(obj->ev);
 	free(obj->edge);
 	free(obj->alt);

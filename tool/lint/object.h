@@ -48,6 +48,12 @@ struct lint_func {
 	uint32_t fp; /* union of their FP_ bits */
 };
 
+/* Another global name of a function. */
+struct lint_alias {
+	const char *name;
+	uint32_t func;
+};
+
 /* What a sweep notes about an instruction. */
 enum lint_event_kind {
 	EV_FP,       /* arg: FP_ bits */
@@ -116,6 +122,8 @@ struct lint_object {
 	size_t str_bytes;
 	struct lint_func *func; /* sorted by section and offset, never overlapping */
 	size_t nfunc;
+	struct lint_alias *alias;
+	size_t nalias;
 	struct lint_event *ev;
 	size_t nev, ev_cap;
 	struct lint_edge *edge; /* sorted by section and from */
@@ -165,6 +173,7 @@ struct lint_opened {
 	size_t n;
 	struct lint_failure *failed;
 	size_t nfailed;
+	size_t members; /* met in archives */
 };
 
 /**
@@ -244,6 +253,6 @@ bool lint_kallsyms(struct lint_object *obj);
 
 /* Used by the two ways to find symbols: add a function, then sort and trim them all. */
 bool lint_func_add(struct lint_object *obj, size_t *cap, const struct lint_func *func);
-void lint_funcs_settle(struct lint_object *obj);
+bool lint_funcs_settle(struct lint_object *obj);
 
 #endif

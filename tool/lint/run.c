@@ -42,8 +42,7 @@ struct pool {
 
 static void failure(struct item *it, const char *path, const char *why)
 {
-	if (!it->again)
-		lint_failure_add(&it->failed, &it->nfailed, path, why);
+	lint_failure_add(&it->failed, &it->nfailed, path, why);
 }
 
 static struct lint_image *item_image(const struct item *it, char *why, size_t why_bytes)
@@ -56,6 +55,7 @@ static bool object_do(struct pool *p, struct item *it, struct lint_object *obj, 
 {
 	const char *blind = lint_object_blind(obj);
 	char why[512];
+	bool keep;
 
 	if (blind) {
 		failure(it, obj->path, blind);
@@ -70,16 +70,15 @@ static bool object_do(struct pool *p, struct item *it, struct lint_object *obj, 
 		return false;
 	}
 	/* Members of an archive are few and call each other: keep them together. */
-	if (!it->again && alone && !lint_wanted_first(p->run->conf, obj)) {
-		if (!lint_names_keep(&it->names, obj))
-			failure(it, obj->path, "cannot be checked: out of memory");
-	} else if (!lint_tables_read(obj, why, sizeof(why))) {
+	keep = it->again || !alone || lint_wanted_first(p->run->conf, obj);
+	if (keep && !lint_tables_read(obj, why, sizeof(why))) {
 		failure(it, obj->path, why);
 		return false;
-	} else {
-		lint_pointers_mark(obj);
-		alone = false;
 	}
+	if (keep)
+		lint_pointers_mark(obj);
+	else if (!lint_names_keep(&it->names, obj))
+		failure(it, obj->path, "cannot be checked: out of memory");
 	if (!it->again) {
 		it->objects++;
 		it->insns += obj->insns;
@@ -88,7 +87,7 @@ static bool object_do(struct pool *p, struct item *it, struct lint_object *obj, 
 	}
 	if (obj->kernel_version)
 		it->version = obj->kernel_version;
-	return !alone;
+	return keep;
 }
 
 static void item_do(struct pool *p, struct item *it)

@@ -42,16 +42,29 @@ static int func_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static bool alias_add(struct lint_object *obj, const char *name, uint32_t func)
+{
+	struct lint_alias *list = obj->alias;
+
+	if (!(obj->nalias & (obj->nalias - 1)))
+		list = realloc(list, (obj->nalias ? obj->nalias * 2 : 1) * sizeof(*list));
+	if (!list)
+		return false;
+	obj->alias = list;
+	list[obj->nalias++] = (struct lint_alias){name, func};
+	return true;
+}
+
 /*
  * Make functions that do not overlap: one for each place, aliases merged, labels inside
  * a sized function dropped, and unsized ones ending where the next begins.
  */
-void lint_funcs_settle(struct lint_object *obj)
+bool lint_funcs_settle(struct lint_object *obj)
 {
 	size_t i, n = 0;
 
 	if (!obj->nfunc)
-		return;
+		return true;
 	qsort(obj->func, obj->nfunc, sizeof(*obj->func), func_order);
 	for (i = 0; i < obj->nfunc; i++) {
 		struct lint_func *f = &obj->func[i];
@@ -63,6 +76,9 @@ void lint_funcs_settle(struct lint_object *obj)
 				last->flags &= ~(uint32_t)FUNC_WEAK;
 			if (last->size == 0)
 				last->size = f->size;
+			if (f->flags & FUNC_GLOBAL && strcmp(f->name, last->name) != 0 &&
+			    !alias_add(obj, f->name, (uint32_t)n - 1))
+				return false;
 			continue;
 		}
 		/* A label inside; but an exported one is a second way in. */
@@ -89,6 +105,7 @@ void lint_funcs_settle(struct lint_object *obj)
 		if (f->size > end - f->off)
 			f->size = end - f->off;
 	}
+	return true;
 }
 
 static int name_order(const void *a, const void *b)
@@ -177,8 +194,7 @@ bool lint_symbols_read(struct lint_object *obj)
 		}
 	}
 	free(exports);
-	lint_funcs_settle(obj);
-	return true;
+	return lint_funcs_settle(obj);
 }
 
 /* Code but for filling: zeros, NOP and INT3. */

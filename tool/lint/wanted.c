@@ -86,6 +86,9 @@ bool lint_names_keep(struct lint_names *names, const struct lint_object *obj)
 		if (ok && obj->func[i].flags & FUNC_WEAK)
 			ok = hash_push(&names->imports, name_hash(obj->func[i].name));
 	}
+	for (i = 0; ok && i < obj->nalias; i++)
+		if (obj->func[obj->alias[i].func].flags & FUNC_EXPORTED)
+			ok = hash_push(&names->exports, name_hash(obj->alias[i].name));
 	return ok;
 }
 
@@ -131,23 +134,33 @@ static bool inside(const struct lint_graph *g, struct lint_hashes *out, uint32_t
 	return ok;
 }
 
+static bool node_wanted(struct lint_names *wanted, const struct lint_node *node, const char *name)
+{
+	bool ok = true;
+
+	if (lint_node_func(node)->flags & (FUNC_EXPORTED | FUNC_GLOBAL) &&
+	    node->sum & (SUM_REQUIRES | SUM_BEGINS | SUM_BEGINS_VIA | SUM_ENDS | SUM_LEAVES) &&
+	    !(node->role && node->role->kind != ROLE_NONE))
+		ok = hash_push(&wanted->imports, name_hash(name));
+	if (ok && lint_node_func(node)->flags & FUNC_WEAK)
+		ok = hash_push(&wanted->exports, name_hash(name));
+	return ok;
+}
+
 bool lint_wanted_find(const struct lint_graph *g, struct lint_names *wanted)
 {
 	bool ok = true;
-	size_t i;
+	size_t o, i;
 
 	memset(wanted, 0, sizeof(*wanted));
-	for (i = 0; ok && i < g->nnode; i++) {
-		const struct lint_node *node = &g->node[i];
+	for (i = 0; ok && i < g->nnode; i++)
+		ok = node_wanted(wanted, &g->node[i], lint_node_name(&g->node[i]));
+	for (o = 0; o < g->nobj; o++)
+		for (i = 0; ok && i < g->obj[o]->nalias; i++) {
+			const struct lint_alias *a = &g->obj[o]->alias[i];
 
-		if (lint_node_func(node)->flags & (FUNC_EXPORTED | FUNC_GLOBAL) &&
-		    node->sum & (SUM_REQUIRES | SUM_BEGINS | SUM_BEGINS_VIA | SUM_ENDS |
-		                 SUM_LEAVES) &&
-		    !(node->role && node->role->kind != ROLE_NONE))
-			ok = hash_push(&wanted->imports, name_hash(lint_node_name(node)));
-		if (ok && lint_node_func(node)->flags & FUNC_WEAK)
-			ok = hash_push(&wanted->exports, name_hash(lint_node_name(node)));
-	}
+			ok = node_wanted(wanted, &g->node[g->base[o] + a->func], a->name);
+		}
 	for (i = 0; ok && i < g->nlink; i++) {
 		const struct lint_link *l = &g->link[i];
 
