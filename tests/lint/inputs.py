@@ -85,6 +85,23 @@ def damaged(data):
         yield what, copy
 
 
+def separate_lines(tmp):
+    """A linked file whose debug information is apart, found by the build id among its notes."""
+    with open(f'{tmp}/s.c', 'w', encoding='ascii') as f:
+        f.write('void lines(double *);\nvoid lines(double *p)\n{\n\t*p += 2;\n}\n')
+    subprocess.run([*CC, '-g', '-O2', '-fpic', '-shared', '-nostdlib', '-Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567',
+                    '-o', f'{tmp}/s.so', f'{tmp}/s.c'], check=True)
+    os.makedirs(f'{tmp}/debug/.build-id/01')
+    subprocess.run(['objcopy', '--only-keep-debug', f'{tmp}/s.so',
+                    f'{tmp}/debug/.build-id/01/23456789abcdef0123456789abcdef01234567.debug'], check=True)
+    subprocess.run(['objcopy', '--strip-debug', '--rename-section', '.note.gnu.build-id=.notes', f'{tmp}/s.so'],
+                   check=True)
+    doc, _ = answer('--debug-dir', f'{tmp}/debug', f'{tmp}/s.so')
+    check('lines from a separate file', any('s.c:4' in (f['source'] or '') for f in doc['findings']), doc['findings'])
+    doc, _ = answer('--debug-dir', f'{tmp}', f'{tmp}/s.so')
+    check('none without it', all(f['source'] is None for f in doc['findings']), doc['findings'])
+
+
 def files(tmp):
     def refused(what, path, words, status=2, **kw):
         r = lint(path, **kw)
@@ -165,6 +182,7 @@ def files(tmp):
     doc, _ = answer(bad, bad, f'{tmp}/../{os.path.basename(tmp)}/02_outside.o')
     check('a file given thrice', doc['objects'] == 1 and len(doc['findings']) == 1, doc['objects'])
 
+    separate_lines(tmp)
     # Lines of what is no plain file, and of a program that may be loaded anywhere.
     with open(f'{tmp}/l.c', 'w', encoding='ascii') as f:
         f.write('void lines(double *);\nvoid lines(double *p)\n{\n\t*p += 2;\n}\n')

@@ -249,6 +249,21 @@ def manners(tmp):
     said('the command line too', ['-P', 'linux-6.1', '-c', conf, ok], 0, 'profile linux-6.1')
     said('explained in any case', ['--explain', 'xl011'], 0, 'mask-under')
 
+    # Without --profile the first kernel named decides, wherever it stands; others are told of.
+    for version in ('6.1.0', '6.12.3'):
+        with open(f'{tmp}/{version}.S', 'w', encoding='ascii') as f:
+            f.write(f'.section .modinfo,"a"\n.asciz "name=x"\n.asciz "vermagic={version} SMP"\n.text\n' +
+                    function('f', *SECTION, 'call kernel_fpu_end') + '.section .note.GNU-stack,"",@progbits\n')
+        assemble(f'{tmp}/{version}.S', f'{tmp}/{version}.o')
+    with open(f'{tmp}/6.12.3.o', 'rb') as f:
+        said('the kernel of stdin', ['-'], 0, 'profile linux-6.12', stdin=f)
+    for i in range(6):
+        shutil.copy(ok, f'{tmp}/plain{i}.o')
+    said('behind others', [*(f'{tmp}/plain{i}.o' for i in range(6)), f'{tmp}/6.12.3.o'], 0, 'profile linux-6.12')
+    said('two kernels', [f'{tmp}/6.1.0.o', f'{tmp}/6.12.3.o'], 0, '1 of the files is for kernels of another')
+    doc, _ = answer('-P', 'linux-6.1', f'{tmp}/6.1.0.o', f'{tmp}/6.12.3.o')
+    check('two kernels, on purpose', doc['other_kernels'] == 0)
+
     # Baselines: what is known is not reported; what is new is; a rebuild changes nothing.
     base = f'{tmp}/known'
     said('write a baseline', ['--write-baseline', base, bad], 0, 'fp-outside')
