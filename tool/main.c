@@ -25,9 +25,10 @@
  *     list.h         xstate lab list
  *
  *   lint/            in-kernel FPU use, checked in the binary
- *     object.h       an object file: sections, functions, relocations (object.c),
- *                    packed files (unpack.c), the kernel's tables about its code
- *                    (tables.c), the symbols inside a stripped kernel (kallsyms.c)
+ *     object.h       an object file (object.c): sections and relocations (sections.c),
+ *                    functions (symbols.c), archives (archive.c), packed files (unpack.c),
+ *                    the kernel's tables about its code (tables.c), the symbols inside a
+ *                    stripped kernel (kallsyms.c)
  *     decode.h       instructions: by Zydis (decode.c), lengths of common ones (fast.c),
  *                    those newer than Zydis (unknown.c)
  *     sweep.h        one pass over all functions
@@ -40,6 +41,7 @@
  *     rules.def      the rules; finding.h: findings and baselines
  *     run.h          many files in one run (run.c), source lines (lines.c), summaries
  *                    (rows.c), text (print.c), JSON and SARIF (print_json.c)
+ *     wanted.h       which of many objects are kept
  *
  *   sim/             a recorded workload under every policy
  *     rec.h          a trace as records of 16 bytes

@@ -253,6 +253,7 @@ void lint_lines(struct lint_run *run)
 			open = debug_open(run, f->lint_object, &d);
 		if (open && address_of(&d, f, &addr))
 			f->source = source_of(&d, addr);
+		lint_clean(f->source);
 	}
 	debug_close(&d);
 }
