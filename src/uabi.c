@@ -4,7 +4,7 @@
 
 static uint64_t user_mask(const struct xst_system *sys, uint64_t mask)
 {
-	return (mask ? mask : sys->xcr0) | XST_MASK_LEGACY;
+	return (mask ? mask : sys->xcr0 & ~sys->dynamic) | XST_MASK_LEGACY;
 }
 
 /* The fixed part of an area, for machines without XSAVE; the whole of it, in fact. */
@@ -135,8 +135,9 @@ static int judge(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		 struct xst_diag *diag)
 {
 	const struct xst_system *sys = t->sys;
-	const uint64_t room = sys->mask | t->ctx->dynamic | sys->apart | (sys->pkru ? XST_MASK_PKRU : 0) |
-			      XST_MASK_SSE; /* without SSE it goes nowhere and is never live */
+	/* Without SSE in the machine it goes nowhere and is never live. */
+	const uint64_t room = sys->mask | t->ctx->dynamic | sys->apart |
+			      (sys->pkru ? XST_MASK_PKRU : 0) | XST_MASK_SSE;
 	/* One function in Linux judges all that is copied in: KVM's rules are ptrace's. */
 	struct xst_restore how = {
 		.caps = &sys->caps, .by = XST_BY_KVM, .xcr0 = from->layout->mask, .rfbm = ~0ULL};

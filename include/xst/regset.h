@@ -90,7 +90,7 @@ enum xst_regset { XST_REGSET_I387, XST_REGSET_FPX, XST_REGSET_XSTATE };
 /**
  * xst_regset_bytes() - the size of a set.
  * @sys:  the machine.
- * @mask: components of XSTATE; 0: all that XCR0 enables.
+ * @mask: components of XSTATE; 0: all that XCR0 enables but what is dynamic. (Linux: all.)
  * @set:  which.
  * @diag: out, optional.
  *

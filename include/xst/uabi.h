@@ -40,7 +40,8 @@ extern "C" {
 struct xst_uabi {
 	const struct xst_system *sys;
 	struct xst_ctx *ctx;
-	uint64_t mask; /* user components; 0: all that XCR0 enables. More (AMX) with permission */
+	uint64_t mask; /* user components; 0: all that XCR0 enables but what is dynamic. With
+			  permission for that: struct xst_perm's host, its user part */
 	/* Code and data segment of a 32-bit process: its FNSAVE form has room for them, the 64-bit
 	 * kernel's FXSAVE has not. */
 	struct xst_x87_selectors sel;
@@ -53,7 +54,8 @@ struct xst_uabi {
 /**
  * xst_uabi_layout() - the layout of a task's state outside.
  * @sys:    the machine.
- * @mask:   user components; 0: all that XCR0 enables. x87 and SSE are there in any case.
+ * @mask:   user components; 0: all that XCR0 enables but what is dynamic. x87 and SSE are there in
+ *          any case.
  * @layout: out; standard format; bytes is 576 or more, on machines without XSAVE too.
  * @diag:   out, optional.
  *

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_overlay(data, size, frames.user, data[1] & 8 ? bytes + 64 : 640);
 	if (data[1] & 2)
 		frames.user_bytes = xst_get32(data, 10) % (bytes + 1);
-	cet = frames.area + frames.sys.apart_offset;
+	cet = frames.sys.apart ? xst_ctx_apart(&frames.sys, &frames.ctx) : frames.area;
 	if (frames.sys.apart & XST_MASK_CET_U) {
 		xst_put64(cet, XST_OFF_XSTATE_BV,
 			  xst_get64(cet, XST_OFF_XSTATE_BV) | XST_MASK_CET_U);
@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check_accepted(&frame);
 	if (frames.sys.apart & XST_MASK_CET_U) {
-		const uint32_t at =
-			frames.sys.apart_offset + frames.sys.apart_layout.offset[XST_COMP_CET_U];
+		const size_t at = (size_t)(cet - frames.area) +
+				  frames.sys.apart_layout.offset[XST_COMP_CET_U];
 
 		if (memcmp(frames.before + at, frames.area + at, 16) ||
 		    !(xst_get64(cet, XST_OFF_XSTATE_BV) & XST_MASK_CET_U))

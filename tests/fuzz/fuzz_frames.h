@@ -29,12 +29,16 @@ static inline void fuzz_machine(uint8_t which)
 		{XST_INSN_XSAVE, 0x7, 0, 0},	      {XST_INSN_XSAVEOPT, 0x207, 0, 0},
 		{XST_INSN_XSAVEC, 0x2ff, 0, 0},	      {XST_INSN_XSAVES, 0x2e7, 0x800, 0},
 		{XST_INSN_XSAVES, 0x802e7, 0x800, 0}, {XST_INSN_XSAVES, 0x602e7, 0, 0x602e7},
+		{XST_INSN_XSAVES, 0x602e7, 0x800, XST_MASK_TILEDATA},
 	};
 	const size_t m = which % (sizeof(machines) / sizeof(machines[0]));
 
 	if (frames_up(&frames, machines[m].insn, machines[m].xcr0, machines[m].xss))
 		abort();
 	frames.t.mask = machines[m].mask;
+	/* This one has used its tiles. */
+	if (machines[m].mask == XST_MASK_TILEDATA)
+		frames_grow(&frames);
 }
 
 /* A task that really ran there: any values, but of registers. */
@@ -46,7 +50,7 @@ static inline void fuzz_task(const uint8_t *data, size_t size)
 	uint64_t bv;
 
 	fuzz_machine(data[0]);
-	if (xst_uabi_layout(&frames.sys, 0, &l, NULL))
+	if (xst_uabi_layout(&frames.sys, frames.ctx.dynamic ? frames.t.mask : 0, &l, NULL))
 		abort();
 	for (size_t i = 0; i < l.bytes; i++)
 		image[i] = size > FUZZ_HEAD

@@ -96,7 +96,7 @@ put("sigframe", "narrow", bytes(112) + bytes(frame[:468]) + struct.pack("<I", 94
     bytes(frame[472:]))
 # A machine, a task on it, and what is done to its frame or set: see fuzz_frames.h.
 for kind in ("frame_write", "frame_return", "set_write", "set_read"):
-    for machine in range(8):
+    for machine in range(9):
         for flags in (0x00, 0x01, 0x08, 0x0a, 0x10, 0x20, 0x2c, 0x13):
             head = struct.pack("<BBQI", machine, flags, 0x802e7 if machine & 1 else 0x85, 0x300040)
             put(kind, f"{machine}-{flags:02x}", head + struct.pack(

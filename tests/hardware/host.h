@@ -83,7 +83,7 @@ static inline void host_random(struct host *h, uint8_t *out)
 	uint64_t bv;
 
 	image_valid(&h->rng, &h->caps, h->sys.xcr0, XST_STANDARD, out);
-	bv = xst_get64(out, XST_OFF_XSTATE_BV) & h->sys.xcr0;
+	bv = xst_get64(out, XST_OFF_XSTATE_BV) & h->sys.xcr0 & ~h->sys.dynamic;
 	xst_put64(out, XST_OFF_FIP, rng_next(&h->rng) & 0x7fffffff);
 	xst_put64(out, XST_OFF_FDP, rng_next(&h->rng) & 0x7fffffff);
 	xst_put64(out, XST_OFF_XSTATE_BV, bv);

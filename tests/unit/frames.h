@@ -76,6 +76,17 @@ static inline int frames_up(struct frames *f, enum xst_insn insn, uint64_t xcr0,
 	return err;
 }
 
+/* The task used a dynamic component, and its area grew. */
+static inline void frames_grow(struct frames *f)
+{
+	f->ctx.dynamic = f->sys.dynamic;
+	xst_fresh_image(f->sys.insn, f->sys.mask | f->sys.dynamic, f->area, f->sys.grown.bytes);
+	if (f->sys.apart)
+		xst_fresh_image(f->sys.insn, f->sys.apart, xst_ctx_apart(&f->sys, &f->ctx),
+				f->sys.apart_layout.bytes);
+	f->t.mask = f->sys.xcr0;
+}
+
 static inline void frames_remember(struct frames *f)
 {
 	f->ctx_before = f->ctx;
@@ -104,16 +115,19 @@ static inline bool frames_image_loads(const struct frames *f, const uint8_t *ima
 		how.by = XST_BY_FXRSTOR;
 	else if (insn == XST_INSN_XSAVES)
 		how.by = XST_BY_XRSTORS;
-	return xst_image_check(&how, image, f->sys.ctx_bytes - (size_t)(image - f->area), NULL,
-			       NULL) == XST_OK;
+	how.xfd = f->sys.dynamic & ~f->ctx.dynamic;
+	return xst_image_check(&how, image,
+			       (f->ctx.dynamic ? f->sys.grown_bytes : f->sys.ctx_bytes) -
+				       (size_t)(image - f->area),
+			       NULL, NULL) == XST_OK;
 }
 
 /* The task can run: what the engine will load does load. */
 static inline bool frames_loads(const struct frames *f)
 {
-	return frames_image_loads(f, f->area, f->sys.mask) &&
+	return frames_image_loads(f, f->area, f->sys.mask | f->ctx.dynamic) &&
 	       (!f->sys.apart ||
-		frames_image_loads(f, f->area + f->sys.apart_offset, f->sys.apart));
+		frames_image_loads(f, xst_ctx_apart(&f->sys, &f->ctx), f->sys.apart));
 }
 
 /* What user space sees of the task: an image of @bytes at @out. */

@@ -41,9 +41,11 @@ static void sizes(void **state)
 	assert_int_equal(xst_sigframe_bytes(&frames.sys, 0, XST_FRAME_32, NULL), 624);
 	assert_int_equal(xst_sigframe_bytes(&frames.sys, 4, XST_FRAME_64, &diag),
 			 XST_ERR_NOT_ENUMERATED);
+	frames_up(&frames, XST_INSN_XSAVES, 0x2e7, 0);
+	assert_int_equal(xst_sigframe_bytes(&frames.sys, 0, XST_FRAME_64, NULL), 2696 + 4);
 	frames_up(&frames, XST_INSN_XSAVES, AMX_XCR0, 0);
 	/* What everybody has, and what permission for AMX makes of it. */
-	assert_int_equal(xst_sigframe_bytes(&frames.sys, 0, XST_FRAME_64, NULL), 2696 + 4);
+	assert_int_equal(xst_sigframe_bytes(&frames.sys, 0, XST_FRAME_64, NULL), 2816 + 4);
 	bytes = xst_sigframe_bytes(&frames.sys, AMX_XCR0, XST_FRAME_32, NULL);
 	assert_int_equal(bytes, 11008 + 4 + 112);
 	/* As Linux's "max sigframe size" on such machines. */
@@ -338,6 +340,33 @@ static void tiles_that_are_init(void **state)
 	assert_true(frames_unchanged(&frames));
 }
 
+/* A task that has room for its tiles: they go out and come back as all else does. */
+static void tiles_that_are_live(void **state)
+{
+	struct xst_frame frame;
+	struct xst_image image = {one, sizeof(one), &layout};
+
+	(void)state;
+	frames_up(&frames, XST_INSN_XSAVES, AMX_XCR0, 0);
+	frames_grow(&frames);
+	assert_int_equal(xst_uabi_layout(&frames.sys, frames.t.mask, &layout, NULL), XST_OK);
+	assert_int_equal(layout.bytes, 11008);
+	fill(one, &layout, AMX_XCR0, 5);
+	assert_int_equal(xst_uabi_set(&frames.t, &image, XST_UABI_MXCSR_ALWAYS, NULL), XST_OK);
+	assert_true(frames_loads(&frames));
+	assert_int_equal(xst_sigframe_write(&frames.t, XST_FRAME_64, frames.user, NULL), XST_OK);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, NULL, &frame, NULL), XST_OK);
+	assert_int_equal(xst_sigframe_restore(&frames.t, XST_FRAME_64, frames.user, &frame, NULL),
+			 XST_OK);
+	frames_state(&frames, two, &layout);
+	assert_memory_equal(one, two, layout.bytes);
+	/* Frames that have no place for them cannot be made of it. */
+	frames.t.mask = 0;
+	assert_int_equal(xst_sigframe_write(&frames.t, XST_FRAME_64, frames.user, &diag),
+			 XST_ERR_LIVE);
+	assert_int_equal(diag.component, XST_COMP_TILEDATA);
+}
+
 static void pkru_of_frames_and_sets(void **state)
 {
 	struct xst_frame frame;
@@ -399,6 +428,7 @@ int main(void)
 		cmocka_unit_test(malformed_frames),
 		cmocka_unit_test(smaller_frames),
 		cmocka_unit_test(tiles_that_are_init),
+		cmocka_unit_test(tiles_that_are_live),
 		cmocka_unit_test(pkru_of_frames_and_sets),
 		cmocka_unit_test(supervisor_state_stays),
 	};
