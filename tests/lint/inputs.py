@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `xstate lint` is given: damaged files, archives, pipes, objects that call each other."""
+import gzip
 import lzma
 import os
 import shutil
@@ -162,6 +163,15 @@ def files(tmp):
     check('its member', b'thin2.a(sub/gone.o)' in r.stdout, r.stdout)
     os.unlink(f'{tmp}/sub/gone.o')
     refused('a member that is gone', f'{tmp}/thin2.a', 'thin2.a(sub/gone.o) cannot be read')
+
+    # Packed in several parts, as parallel packers do; a part that is missing is not overlooked.
+    half = len(data) // 2
+    for name, pack in (('xz', lzma.compress), ('gz', gzip.compress)):
+        with open(bad, 'rb') as f:
+            parts = [f.read(half), f.read()]
+        refused(f'{name} in two parts', put(f'two.{name}', b''.join(pack(p) for p in parts)), '', 1)
+        refused(f'{name}, the second damaged', put(f'half.{name}', pack(parts[0]) + pack(parts[1])[:-9]), 'damaged')
+        refused(f'{name} and what does not belong', put(f'more.{name}', pack(parts[0] + parts[1]) + b'more'), 'damaged')
 
     # What can be read only once: pipes, alone and among others.
     with open(bad, 'rb') as f:

@@ -53,10 +53,14 @@ static bool sink_room(struct sink *s)
 	return true;
 }
 
-static bool unpack_xz(const uint8_t *p, size_t n, struct sink *s)
+/*
+ * @whole: the file is nothing else, so several packed parts may follow each other, as parallel
+ * packers write them. In a kernel image other bytes follow.
+ */
+static bool unpack_xz(const uint8_t *p, size_t n, bool whole, struct sink *s)
 {
 	lzma_stream z = LZMA_STREAM_INIT;
-	lzma_ret r = lzma_auto_decoder(&z, UINT64_C(1) << 30, 0);
+	lzma_ret r = lzma_auto_decoder(&z, UINT64_C(1) << 30, whole ? LZMA_CONCATENATED : 0);
 
 	z.next_in = p;
 	z.avail_in = n;
@@ -74,28 +78,32 @@ static bool unpack_xz(const uint8_t *p, size_t n, struct sink *s)
 	return r == LZMA_STREAM_END;
 }
 
-static bool unpack_zstd(const uint8_t *p, size_t n, struct sink *s)
+static bool unpack_zstd(const uint8_t *p, size_t n, bool whole, struct sink *s)
 {
 	ZSTD_DStream *z = ZSTD_createDStream();
 	ZSTD_inBuffer in = {p, n, 0};
 	size_t r = 1;
 
-	while (z && r) {
+	while (z && (r || (whole && in.pos < in.size))) {
 		ZSTD_outBuffer out;
 
-		if (!sink_room(s))
+		if (!sink_room(s)) {
+			r = 1;
 			break;
+		}
 		out = (ZSTD_outBuffer){s->data, s->cap, s->used};
 		r = ZSTD_decompressStream(z, &out, &in);
-		if (ZSTD_isError(r) || (r && out.pos == s->used && in.pos == in.size))
+		if (ZSTD_isError(r) || (r && out.pos == s->used && in.pos == in.size)) {
+			r = 1;
 			break;
+		}
 		s->used = out.pos;
 	}
 	ZSTD_freeDStream(z);
 	return z && r == 0;
 }
 
-static bool unpack_gzip(const uint8_t *p, size_t n, struct sink *s)
+static bool unpack_gzip(const uint8_t *p, size_t n, bool whole, struct sink *s)
 {
 	z_stream z = {0};
 	int r = Z_OK;
@@ -114,6 +122,13 @@ static bool unpack_gzip(const uint8_t *p, size_t n, struct sink *s)
 		n = z.avail_out;
 		r = inflate(&z, Z_NO_FLUSH);
 		s->used += n - z.avail_out;
+		/* gzip itself pads with zeros only. */
+		while (whole && r == Z_STREAM_END && z.avail_in && !*z.next_in) {
+			z.next_in++;
+			z.avail_in--;
+		}
+		if (whole && r == Z_STREAM_END && z.avail_in)
+			r = inflateReset(&z);
 	}
 	inflateEnd(&z);
 	return r == Z_STREAM_END;
@@ -219,13 +234,13 @@ static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image,
 	switch (packing) {
 	case XZ:
 	case LZMA:
-		ok = unpack_xz(p, n, &s);
+		ok = unpack_xz(p, n, !kernel, &s);
 		break;
 	case ZST:
-		ok = unpack_zstd(p, n, &s);
+		ok = unpack_zstd(p, n, !kernel, &s);
 		break;
 	case GZ:
-		ok = unpack_gzip(p, n, &s);
+		ok = unpack_gzip(p, n, !kernel, &s);
 		break;
 	default:
 		snprintf(why, why_bytes,
