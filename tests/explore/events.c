@@ -118,9 +118,20 @@ static void run_return(struct machine *m, unsigned c, unsigned a)
 	m->mode[c] = USER;
 }
 
+/* Would an access fault? Nothing but a look: IA32_XFD_ERR stays as it is. */
 static int access_vector(const struct machine *m, unsigned c, unsigned k)
 {
-	return mdl_access((struct mdl_cpu *)(uintptr_t)&m->hw[c], comp_id[k], k >= C_AVX);
+	struct mdl_cpu *hw = (struct mdl_cpu *)(uintptr_t)&m->hw[c];
+	const uint64_t xfd_err = hw->xfd_err;
+	const int vector = mdl_access(hw, comp_id[k], k >= C_AVX);
+
+	hw->xfd_err = xfd_err;
+	return vector;
+}
+
+static bool may_tile(const struct machine *m, unsigned t)
+{
+	return m->perm[t].host & XST_MASK_TILEDATA;
 }
 
 /* Under TS every guarded component traps alike: one of them will do. */
@@ -128,7 +139,23 @@ static bool can_use(const struct machine *m, unsigned c, unsigned k)
 {
 	if (m->mode[c] != USER || !(m->cfg->comps >> k & 1u) || !machine_has(m, k))
 		return false;
-	return !access_vector(m, c, k) || !(m->cfg->comps & ((1u << k) - 1));
+	return !access_vector(m, c, k) || !(m->hw[c].cr0 & MDL_CR0_TS) ||
+	       !(m->cfg->comps & ((1u << k) - 1));
+}
+
+/* #NM because of IA32_XFD: the task gets room if it may, else the kernel would send it SIGILL. */
+static void trap_xfd(struct machine *m, unsigned c, unsigned t)
+{
+	const int err = xst_ctx_grow(&m->cpu[c], &m->task[t], &m->perm[t], m->area[t],
+				     sizeof(m->area[t]), NULL);
+
+	if (err != (may_tile(m, t) ? XST_OK : XST_ERR_DENIED))
+		breaks(m, CHECK_PERM, "room is given or refused against the permission");
+	if (err)
+		return;
+	/* The caller's memory may hold anything. */
+	*machine_byte(m, t, C_TILE) = TOKEN_GARBAGE;
+	forget(m, t);
 }
 
 static void trap(struct machine *m, unsigned c)
@@ -139,6 +166,10 @@ static void trap(struct machine *m, unsigned c)
 	int err = xst_device_not_available(cpu);
 
 	m->mode[c] = KERNEL;
+	if (err == XST_ERR_DYNAMIC) {
+		trap_xfd(m, c, machine_task(m, ctx));
+		return;
+	}
 	if (err == XST_ERR_NEED_BYTES && empty)
 		err = xst_ctx_attach(cpu, ctx, m->area[machine_task(m, ctx)], sizeof(m->area[0]));
 	if (err)
@@ -152,7 +183,7 @@ static void run_use(struct machine *m, unsigned c, unsigned k)
 {
 	const unsigned t = cur(m, c);
 
-	if (access_vector(m, c, k)) {
+	if (mdl_access(&m->hw[c], comp_id[k], k >= C_AVX)) {
 		trap(m, c);
 		return;
 	}
@@ -193,13 +224,19 @@ static bool can_edit(const struct machine *m, unsigned c, unsigned a)
 {
 	const unsigned t = a / COMPS, k = a % COMPS;
 
-	return can_read(m, c, t) && (m->cfg->comps >> k & 1u) && machine_has(m, k);
+	return can_read(m, c, t) && (m->cfg->comps >> k & 1u) && machine_has(m, k) &&
+	       (k != C_TILE || m->task[t].dynamic);
+}
+
+static uint8_t *image_of(struct machine *m, unsigned t, unsigned k)
+{
+	return k == C_CET ? xst_ctx_apart(&m->sys, &m->task[t]) : m->area[t];
 }
 
 static void run_edit(struct machine *m, unsigned c, unsigned a)
 {
 	const unsigned t = a / COMPS, k = a % COMPS;
-	uint8_t *bv = m->area[t] + XST_HEADER_OFFSET + (k == C_CET ? m->sys.apart_offset : 0);
+	uint8_t *bv = image_of(m, t, k) + XST_HEADER_OFFSET;
 
 	xst_ctx_flush(&m->cpu[c], &m->task[t]);
 	if (k == C_PKRU) {
@@ -212,6 +249,28 @@ static void run_edit(struct machine *m, unsigned c, unsigned a)
 	xst_ctx_changed(&m->cpu[c], &m->task[t]);
 	m->mode[c] = KERNEL;
 	m->want[t][k] = TOKEN_NEW;
+	forget(m, t);
+}
+
+static bool can_wipe(const struct machine *m, unsigned c, unsigned a)
+{
+	return m->sys.insn >= XST_INSN_XSAVE && can_edit(m, c, a) && m->want[a / COMPS][a % COMPS];
+}
+
+/* XSTATE_BV does not name the component: it is INIT, whatever lies there, and PKRU is 0. */
+static void run_wipe(struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = a / COMPS, k = a % COMPS;
+	uint8_t *bv = image_of(m, t, k) + XST_HEADER_OFFSET + comp_id[k] / 8;
+
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	if (k == C_PKRU)
+		m->task[t].pkru = 0;
+	else
+		*bv = (uint8_t)(*bv & ~(1u << comp_id[k] % 8));
+	xst_ctx_changed(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	m->want[t][k] = TOKEN_INIT;
 	forget(m, t);
 }
 
@@ -245,6 +304,7 @@ static void begin(struct machine *m, unsigned t, bool empty)
 		breaks(m, CHECK_WORLD, "a task cannot begin");
 	m->alive[t] = true;
 	m->blind_row[t] = 0;
+	xst_perm_init(&m->sys, &m->perm[t]);
 	set_all(m, t, TOKEN_INIT);
 }
 
@@ -256,6 +316,8 @@ static void run_fork(struct machine *m, unsigned c, unsigned child)
 	xst_ctx_fork(&m->cpu[c], parent, &m->task[child]);
 	m->mode[c] = KERNEL;
 	memcpy(m->want[child], m->want[machine_task(m, parent)], COMPS);
+	m->want[child][C_TILE] = TOKEN_INIT;
+	m->perm[child] = m->perm[machine_task(m, parent)];
 	if (m->cpu[c].n.saves > 1 || m->cpu[c].n.loads)
 		breaks(m, CHECK_I3, "a fork saves at most once and loads nothing");
 }
@@ -283,6 +345,7 @@ static void run_exec(struct machine *m, unsigned c, unsigned a)
 	const unsigned t = cur(m, c);
 
 	(void)a;
+	xst_perm_init(&m->sys, &m->perm[t]);
 	xst_ctx_exec(&m->cpu[c], m->cpu[c].cur);
 	m->mode[c] = KERNEL;
 	set_all(m, t, TOKEN_INIT);
@@ -370,6 +433,8 @@ static void run_online(struct machine *m, unsigned c, unsigned a)
 	for (k = 0; k < COMPS; k++)
 		*machine_reg(m, c, k) = TOKEN_GARBAGE;
 	m->hw[c].xinuse = ~0ULL;
+	/* And in IA32_XFD the contrary of what it was. */
+	m->hw[c].xfd = m->sys.dynamic & m->cpu[c].mask;
 	m->hw[c].cr0 = MDL_CR0_TS | MDL_CR0_EM;
 	if (xst_cpu_online(&m->cpu[c], NULL))
 		breaks(m, CHECK_WORLD, "a CPU does not come back");
@@ -467,6 +532,53 @@ static void run_irq(struct machine *m, unsigned c, unsigned need)
 	m->mode[c] = KERNEL;
 }
 
+static bool can_permit(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return machine_has(m, C_TILE) && is_free(m, c) && m->cpu[c].cur && !may_tile(m, cur(m, c));
+}
+
+static void run_permit(struct machine *m, unsigned c, unsigned a)
+{
+	struct xst_perm *perm = &m->perm[cur(m, c)];
+	const uint64_t had = perm->host;
+
+	(void)a;
+	m->mode[c] = KERNEL;
+	if (xst_perm_request(&m->sys, perm, XST_PERM_HOST, XST_COMP_TILEDATA, NULL, NULL) ||
+	    perm->host != (had | XST_MASK_TILEDATA))
+		breaks(m, CHECK_PERM, "a request does not add what it asks for, and that only");
+}
+
+static bool can_grow(const struct machine *m, unsigned c, unsigned t)
+{
+	return machine_has(m, C_TILE) && can_read(m, c, t) && may_tile(m, t) && !m->task[t].dynamic;
+}
+
+/* Room before the first use, wherever the task's registers are. */
+static void run_grow(struct machine *m, unsigned c, unsigned t)
+{
+	m->mode[c] = KERNEL;
+	trap_xfd(m, c, t);
+}
+
+static bool can_idle(const struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	return machine_has(m, C_TILE) && is_free(m, c) && !m->cpu[c].cur;
+}
+
+static void run_idle(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	/* Where XINUSE cannot be read, they count as in use. */
+	if (!m->sys.xgetbv1 || (m->hw[c].xinuse & XST_MASK_AMX))
+		m->in_place[c] = NONE;
+	xst_cpu_idle(&m->cpu[c]);
+	if (*machine_reg(m, c, C_TILE) != TOKEN_INIT)
+		breaks(m, CHECK_WORLD, "tiles are in use while the CPU sleeps");
+}
+
 /* clang-format off */
 const struct event events[] = {
 	{"switch",  ARG_TASK,      TASKS + 1,     can_switch,  run_switch,  "another task, or none"},
@@ -476,6 +588,7 @@ const struct event events[] = {
 	{"clear",   ARG_COMP,      COMPS,         can_clear,   run_clear,   "the task makes a component INIT"},
 	{"read",    ARG_TASK,      TASKS,         can_read,    run_read,    "ptrace, core dump: look at the image"},
 	{"edit",    ARG_TASK_COMP, TASKS * COMPS, can_edit,    run_edit,    "ptrace: change the image"},
+	{"wipe",    ARG_TASK_COMP, TASKS * COMPS, can_wipe,    run_wipe,    "ptrace: a component that XSTATE_BV does not name"},
 	{"spoil",   ARG_TASK,      TASKS,         can_spoil,   run_spoil,   "make an image that a restore refuses"},
 	{"fork",    ARG_TASK,      TASKS,         can_fork,    run_fork,    "the running task gets a child"},
 	{"new",     ARG_TASK,      2 * TASKS,     can_new,     run_new,     "a fresh task, with an area or without"},
@@ -485,6 +598,9 @@ const struct event events[] = {
 	{"settle",  ARG_TASK,      TASKS,         can_settle,  run_settle,  "a task is marked for migration"},
 	{"offline", ARG_NONE,      1,             can_offline, run_offline, "the CPU goes down or to sleep"},
 	{"online",  ARG_NONE,      1,             can_online,  run_online,  "it comes back, its registers lost"},
+	{"permit",  ARG_NONE,      1,             can_permit,  run_permit,  "the running task asks for tiles"},
+	{"grow",    ARG_TASK,      TASKS,         can_grow,    run_grow,    "a task gets room for them"},
+	{"idle",    ARG_NONE,      1,             can_idle,    run_idle,    "a CPU without a task releases them"},
 	{"begin",   ARG_NEED,      4,             can_begin,   run_begin,   "the kernel begins a section"},
 	{"end",     ARG_NONE,      1,             can_end,     run_end,     "and ends it"},
 	{"irq",     ARG_NEED,      4,             can_irq,     run_irq,     "an interrupt has a section of its own"},
@@ -538,16 +654,20 @@ static void check_user(struct machine *m, unsigned c, unsigned t)
 
 	for (k = 0; k < GUARDED; k++) {
 		const uint8_t reg = *machine_reg(m, c, k);
+		const bool hidden = ts || (m->hw[c].xfd & XST_MASK(comp_id[k]));
 
 		if (!machine_has(m, k))
 			continue;
-		if (!ts && reg != m->want[t][k])
+		if (!hidden && reg != m->want[t][k])
 			breaks(m, CHECK_I1, "an instruction would see another value than the task's");
-		if (ts && !leaky && reg != m->want[t][k] && reg != TOKEN_INIT)
-			breaks(m, CHECK_I2, "another's value is in a register, behind TS");
+		if (hidden && !leaky && reg != m->want[t][k] && reg != TOKEN_INIT)
+			breaks(m, CHECK_I2, "another's value is in a register, behind TS or XFD");
 	}
 	if (machine_has(m, C_CET) && *machine_reg(m, c, C_CET) != m->want[t][C_CET])
 		breaks(m, CHECK_I1, "CET_U holds another value than the task's");
+	if (machine_has(m, C_TILE) && !ts &&
+	    !(m->hw[c].xfd & XST_MASK_TILEDATA) != (cpu->cur->dynamic != 0))
+		breaks(m, CHECK_I1, "tiles can be used without room, or not where there is room");
 	if (!ts && !cpu->cur->area)
 		breaks(m, CHECK_P_TRAP, "a task without an area would not trap");
 	if (ts && !leaky && cpu->cur->area)

@@ -33,7 +33,7 @@ static const char usage[] =
 	"  --policy A,B...    names or 'all'; a policy of fields goes alone, in quotes\n"
 	"  --preload N        preload_after of the policies that have one (default 1)\n"
 	"  --insn NAME        fnsave fxsave xsave xsaveopt xsavec xsaves (default xsaves)\n"
-	"  --comps A,B...     what tasks touch: x87 sse avx cet pkru (default sse,pkru)\n"
+	"  --comps A,B...     what tasks touch: x87 sse avx tile cet pkru (default sse,pkru)\n"
 	"  --mix              begin with every pair of the policies on the two CPUs\n"
 	"  --knob             policies change while running\n"
 	"  --empty            tasks that get their area at first use\n"

@@ -2,9 +2,9 @@
 /* The machine's state as bytes, independent of the names of tasks and CPUs, and back. */
 #include "machine.h"
 
-const uint8_t comp_id[COMPS] = {XST_COMP_X87, XST_COMP_SSE, XST_COMP_AVX, XST_COMP_CET_U,
-				XST_COMP_PKRU};
-const char *const comp_name[COMPS] = {"x87", "sse", "avx", "cet", "pkru"};
+const uint8_t comp_id[COMPS] = {XST_COMP_X87, XST_COMP_SSE, XST_COMP_AVX,
+				XST_COMP_TILEDATA, XST_COMP_CET_U, XST_COMP_PKRU};
+const char *const comp_name[COMPS] = {"x87", "sse", "avx", "tile", "cet", "pkru"};
 
 enum explore_twin explore_twin;
 
@@ -29,6 +29,11 @@ unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx)
 	return ctx ? (unsigned)(ctx - m->task) : NONE;
 }
 
+static uint32_t apart_offset(const struct machine *m, unsigned t)
+{
+	return m->task[t].dynamic ? m->sys.grown_apart_offset : m->sys.apart_offset;
+}
+
 uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
 {
 	uint8_t *area = m->area[t];
@@ -40,14 +45,16 @@ uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
 		return area + 160;
 	case C_AVX:
 		return area + m->sys.layout.offset[XST_COMP_AVX];
+	case C_TILE:
+		return area + m->sys.grown.offset[XST_COMP_TILEDATA];
 	default:
-		return area + m->sys.apart_offset + m->sys.apart_layout.offset[XST_COMP_CET_U];
+		return area + apart_offset(m, t) + m->sys.apart_layout.offset[XST_COMP_CET_U];
 	}
 }
 
 static uint64_t *header(struct machine *m, unsigned t, bool apart)
 {
-	return (uint64_t *)(void *)(m->area[t] + (apart ? m->sys.apart_offset : 0) +
+	return (uint64_t *)(void *)(m->area[t] + (apart ? apart_offset(m, t) : 0) +
 				    XST_HEADER_OFFSET);
 }
 
@@ -55,7 +62,7 @@ uint8_t machine_image(struct machine *m, unsigned t, unsigned k)
 {
 	if (k == C_PKRU)
 		return (uint8_t)m->task[t].pkru;
-	if (!m->task[t].area)
+	if (!m->task[t].area || (k == C_TILE && !m->task[t].dynamic))
 		return TOKEN_INIT;
 	if (m->sys.insn >= XST_INSN_XSAVE && !(*header(m, t, k == C_CET) & XST_MASK(comp_id[k])))
 		return TOKEN_INIT;
@@ -100,7 +107,7 @@ static void set_components(struct machine *m)
 	for (k = 0; k < COMPS; k++) {
 		const uint64_t mask = XST_MASK(comp_id[k]);
 
-		if ((m->sys.mask | m->sys.apart | (m->sys.pkru ? XST_MASK_PKRU : 0)) & mask)
+		if ((m->sys.mask | m->sys.dynamic | m->sys.apart | (m->sys.pkru ? XST_MASK_PKRU : 0)) & mask)
 			m->has |= 1u << k;
 		/* Other restores know no XINUSE. */
 		if ((m->cfg->comps >> k & 1u) && m->cfg->insn >= XST_INSN_XSAVE)
@@ -125,12 +132,19 @@ int machine_up(struct machine *m, const struct config *cfg)
 		xcr0 &= ~XST_MASK_CET_U;
 		xss = XST_MASK_CET_U;
 	}
+	if (xcr0 & XST_MASK_AMX)
+		xcr0 |= XST_MASK_AMX;
 	mdl_caps_make(&m->caps, xcr0, xss, cfg->insn);
 	/* Components are bytes here. AVX is moved, so that bring-up's self-test of whole registers,
 	 * which wants it right behind the header, sees that it does not apply. */
 	m->caps.comp[XST_COMP_AVX].bytes = xcr0 & XST_MASK_AVX ? 1 : 0;
 	m->caps.comp[XST_COMP_AVX].offset = XST_EXT_OFFSET + 4;
 	m->caps.comp[XST_COMP_CET_U].bytes = xss ? 1 : 0;
+	if (xcr0 & XST_MASK_AMX) {
+		m->caps.comp[XST_COMP_TILECFG].bytes = m->caps.comp[XST_COMP_TILEDATA].bytes = 1;
+		m->caps.comp[XST_COMP_TILECFG].offset = XST_EXT_OFFSET + 64;
+		m->caps.comp[XST_COMP_TILEDATA].offset = XST_EXT_OFFSET + 128;
+	}
 	for (c = 0; c < CPUS; c++) {
 		mdl_reset(&m->hw[c], &m->caps);
 		m->hw[c].choices = &m->choices;
@@ -151,6 +165,7 @@ int machine_up(struct machine *m, const struct config *cfg)
 	for (t = 0; t < TASKS && !err; t++) {
 		err = xst_ctx_init(&m->sys, &m->task[t], m->area[t], sizeof(m->area[t]));
 		m->alive[t] = true;
+		xst_perm_init(&m->sys, &m->perm[t]);
 	}
 	set_components(m);
 	return err;
@@ -188,7 +203,7 @@ static unsigned pack_info(const struct machine *m, unsigned c)
 	for (t = 0; t < TASKS; t++) {
 		if (area == (uintptr_t)m->area[t])
 			return 1 + t;
-		if (m->sys.apart && area == (uintptr_t)m->area[t] + m->sys.apart_offset)
+		if (m->sys.apart && area == (uintptr_t)m->area[t] + apart_offset(m, t))
 			return 4 + t;
 	}
 	return 0;
@@ -264,8 +279,12 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 	key = key << 3 | ctx->blind;
 	key = key << 2 | m->blind_row[t];
 	key = key << 1 | (ctx->area != NULL);
+	if (machine_has(m, C_TILE)) {
+		key = key << 1 | (ctx->dynamic != 0);
+		key = key << 1 | (m->perm[t].host >> XST_COMP_TILEDATA & 1u);
+	}
 	for (k = 0; k < GUARDED; k++)
-		if (machine_has(m, k))
+		if (machine_has(m, k) && (k != C_TILE || ctx->dynamic))
 			key = key << 2 | relation(*machine_byte(m, t, k), m->want[t][k]);
 	if (m->sys.insn >= XST_INSN_XSAVE)
 		key = key << 3 | (m->area[t][XST_HEADER_OFFSET] & 7u);
@@ -343,10 +362,11 @@ static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *
 	put(&b, 1, ctx->area != NULL);
 	put(&b, 4, r->class[C_PKRU][ctx->pkru & 15u]);
 	for (k = 0; k < COMPS; k++)
-		put(&b, 4, r->class[k][m->want[t][k]]);
+		if (k != C_TILE)
+			put(&b, 4, r->class[k][m->want[t][k]]);
 	if (!ctx->area)
 		return b.word;
-	for (k = 0; k < GUARDED; k++)
+	for (k = 0; k < C_TILE; k++)
 		put(&b, 4, machine_has(m, k) ? r->class[k][*machine_byte(m, t, k)] : 0u);
 	if (!xsave)
 		return b.word;
@@ -383,12 +403,53 @@ static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r
 	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
 	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
 	for (k = 0; k < COMPS; k++)
-		put(&b, 4, machine_has(m, k) ? r->class[k][*machine_reg(m, c, k)] : 0u);
+		if (k != C_TILE)
+			put(&b, 4, machine_has(m, k) ? r->class[k][*machine_reg(m, c, k)] : 0u);
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return b.word;
 	put(&b, 4, comp_bits(hw->xinuse & mask));
 	put(&b, 3, info ? (info < 4 ? 1u : 4u) + r->task[(info - 1) % 3] : 0);
 	put(&b, 4, info ? comp_bits(hw->xmodified & mask) : 0);
+	return b.word;
+}
+
+static uint64_t tile_of(uint64_t mask)
+{
+	return mask >> XST_COMP_TILEDATA & 1u;
+}
+
+/* Thirteen bits for a task, nine for a CPU. */
+static uint64_t pack_tiles(struct machine *m, const struct naming *names, const struct renaming *r)
+{
+	struct bits b = {0, 0};
+	unsigned i;
+
+	if (!machine_has(m, C_TILE))
+		return 0;
+	for (i = 0; i < TASKS; i++) {
+		const unsigned t = names->task[i];
+		const bool alive = m->alive[t], room = alive && m->task[t].dynamic;
+
+		put(&b, 4, alive ? r->class[C_TILE][m->want[t][C_TILE]] : 0u);
+		put(&b, 1, alive && tile_of(m->perm[t].host));
+		put(&b, 1, alive && (m->sys.xss & ~m->perm[t].host));
+		put(&b, 1, room);
+		put(&b, 4, room ? r->class[C_TILE][*machine_byte(m, t, C_TILE)] : 0u);
+		put(&b, 1, room && tile_of(header(m, t, false)[0]));
+		put(&b, 1, room && tile_of(header(m, t, false)[1]));
+	}
+	for (i = 0; i < CPUS; i++) {
+		const unsigned c = names->cpu[i];
+		const struct mdl_cpu *hw = &m->hw[c];
+		const bool on = m->mode[c] != OFFLINE, info = on && pack_info(m, c);
+
+		put(&b, 1, tile_of(m->cpu[c].mask));
+		put(&b, 1, on && tile_of(hw->xfd));
+		put(&b, 4, on ? r->class[C_TILE][*machine_reg(m, c, C_TILE)] : 0u);
+		put(&b, 1, on && tile_of(hw->xinuse));
+		put(&b, 1, info && tile_of(hw->xmodified));
+		put(&b, 1, info && tile_of(hw->info.xcomp_bv));
+	}
 	return b.word;
 }
 
@@ -408,6 +469,7 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 		s->cpu[i] = pack_cpu(w, names->cpu[i], &r);
 		s->task[i] |= (uint64_t)pack_section(m, names->cpu[i]) << SPARE_SHIFT;
 	}
+	s->tiles = pack_tiles(w, names, &r);
 }
 
 static void unpack_task(struct machine *m, uint64_t word, unsigned t)
@@ -425,7 +487,7 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 		/* Memory that somebody may use for something else. */
 		for (k = 0; k < COMPS; k++)
 			m->want[t][k] = TOKEN_INIT;
-		for (k = 0; k < GUARDED; k++)
+		for (k = 0; k < C_TILE; k++)
 			*machine_byte(m, t, k) = TOKEN_GARBAGE;
 		ctx->home = XST_NO_CPU;
 		return;
@@ -441,10 +503,11 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 	}
 	ctx->pkru = get(&b, 4);
 	for (k = 0; k < COMPS; k++)
-		m->want[t][k] = (uint8_t)get(&b, 4);
+		if (k != C_TILE)
+			m->want[t][k] = (uint8_t)get(&b, 4);
 	if (!ctx->area)
 		return;
-	for (k = 0; k < GUARDED; k++) {
+	for (k = 0; k < C_TILE; k++) {
 		v = get(&b, 4);
 		if (machine_has(m, k))
 			*machine_byte(m, t, k) = (uint8_t)v;
@@ -454,7 +517,10 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 	header(m, t, false)[0] = get(&b, 3);
 	header(m, t, false)[2] = get(&b, 1);
 	v = get(&b, 3);
-	header(m, t, false)[1] = m->sys.insn >= XST_INSN_XSAVEC ? XST_XCOMP_COMPACT | v : 0;
+	if (m->sys.insn < XST_INSN_XSAVEC)
+		header(m, t, false)[1] = 0;
+	else
+		header(m, t, false)[1] = XST_XCOMP_COMPACT | v | (m->sys.mask & XST_MASK_TILECFG);
 	if (!m->sys.apart)
 		return;
 	*machine_byte(m, t, C_CET) = (uint8_t)get(&b, 4);
@@ -511,6 +577,8 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
 	cpu->pkru = get(&b, 4);
 	for (k = 0; k < COMPS; k++) {
+		if (k == C_TILE)
+			continue;
 		v = get(&b, 4);
 		if (machine_has(m, k))
 			*machine_reg(m, c, k) = (uint8_t)v;
@@ -521,19 +589,67 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	v = get(&b, 3);
 	hw->xmodified = v ? comp_mask(get(&b, 4)) : ~0ULL;
 	hw->info.area = !v ? 0
-			   : (uintptr_t)m->area[(v - 1) % 3] + (v < 4 ? 0 : m->sys.apart_offset);
+			   : (uintptr_t)m->area[(v - 1) % 3] + (v < 4 ? 0 : apart_offset(m, (v - 1) % 3));
 	if (m->sys.insn >= XST_INSN_XSAVEC)
 		hw->info.xcomp_bv = XST_XCOMP_COMPACT | (v < 4 ? m->sys.mask : m->sys.apart);
 	else
 		hw->info.xcomp_bv = 0;
 }
 
+/* Before the rest of a task: where its second image lies depends on it. The first image's part is
+ * returned: token, XSTATE_BV, XCOMP_BV. */
+static unsigned unpack_room(struct machine *m, struct bits *b, unsigned t)
+{
+	m->want[t][C_TILE] = (uint8_t)get(b, 4);
+	xst_perm_init(&m->sys, &m->perm[t]);
+	if (get(b, 1))
+		m->perm[t].host |= XST_MASK_TILEDATA;
+	if (get(b, 1))
+		m->perm[t].host &= XST_MASK_USER;
+	m->task[t].dynamic = get(b, 1) ? XST_MASK_TILEDATA : 0;
+	return get(b, 6);
+}
+
+static void unpack_tile(struct machine *m, unsigned image, unsigned t)
+{
+	if (!m->task[t].dynamic)
+		return;
+	*machine_byte(m, t, C_TILE) = image & 15u;
+	header(m, t, false)[0] |= (uint64_t)(image >> 4 & 1u) << XST_COMP_TILEDATA;
+	header(m, t, false)[1] |= (uint64_t)(image >> 5) << XST_COMP_TILEDATA;
+}
+
+static void unpack_xfd(struct machine *m, struct bits *b, unsigned c)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+	struct mdl_cpu *hw = &m->hw[c];
+	uint64_t info;
+
+	cpu->mask = m->sys.mask | (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
+	cpu->xfd = m->sys.dynamic & ~cpu->mask;
+	hw->xfd = (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
+	hw->xfd_err = 0;
+	*machine_reg(m, c, C_TILE) = (uint8_t)get(b, 4);
+	hw->xinuse |= (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
+	hw->xmodified |= (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
+	info = (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
+	if (m->mode[c] == OFFLINE)
+		*machine_reg(m, c, C_TILE) = TOKEN_GARBAGE;
+	else
+		hw->info.xcomp_bv = (hw->info.xcomp_bv & ~XST_MASK_TILEDATA) | info;
+}
+
 void machine_unpack(struct machine *m, const struct state *s)
 {
-	unsigned i;
+	struct bits tiles = {s->tiles, 0};
+	unsigned i, image[TASKS] = {0};
 
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < TASKS && machine_has(m, C_TILE); i++)
+		image[i] = unpack_room(m, &tiles, i);
+	for (i = 0; i < TASKS; i++) {
 		unpack_task(m, s->task[i], i);
+		unpack_tile(m, image[i], i);
+	}
 	for (i = 0; i < CPUS; i++) {
 		const unsigned extra = (unsigned)(s->task[i] >> SPARE_SHIFT);
 
@@ -543,6 +659,8 @@ void machine_unpack(struct machine *m, const struct state *s)
 			m->hw[i].mxcsr = extra & 1u ? MXCSR_OTHER : MDL_MXCSR_INIT;
 		else
 			machine_set_mxcsr(m, i);
+		if (machine_has(m, C_TILE))
+			unpack_xfd(m, &tiles, i);
 	}
 	m->broken = CHECK_NONE;
 	m->tainted = false;

@@ -22,9 +22,9 @@
 #define NONE  3u /* no task, no CPU */
 
 /* The components that are looked at, in this order everywhere. The first GUARDED of them are in the
- * switch mask. */
-enum { C_X87, C_SSE, C_AVX, C_CET, C_PKRU, COMPS };
-#define GUARDED 3u
+ * switch mask, the last of these where a task has room for it. */
+enum { C_X87, C_SSE, C_AVX, C_TILE, C_CET, C_PKRU, COMPS };
+#define GUARDED 4u
 
 #define TOKEN_INIT    0u
 #define TOKEN_NEW     14u /* written by the event that is being run */
@@ -33,10 +33,11 @@ enum { C_X87, C_SSE, C_AVX, C_CET, C_PKRU, COMPS };
 /* What may be violated. The names are what reports and tests say. */
 #define CHECKS(CHECK)                                                                              \
 	CHECK(I1, "a task sees exactly its own values: nobody else's, none lost")                  \
-	CHECK(I2, "not leaky: in user mode what is behind TS is the task's or INIT")                  \
+	CHECK(I2, "not leaky: in user mode what is behind TS or XFD is the task's or INIT")         \
 	CHECK(I3, "the counters' identities")                                                      \
 	CHECK(WORLD, "the engine makes no instruction fault")                                      \
 	CHECK(KERNEL, "a section begins with what it declared, saves once, and is never nested")   \
+	CHECK(PERM, "a permission only grows, and room comes with it only")                        \
 	CHECK(P_KEEP, "keep: registers that are in place are not loaded")                          \
 	CHECK(P_DEFERRED, "deferred: nothing is loaded for a task that stays in the kernel")       \
 	CHECK(P_PRELOAD, "preloading stops after so many blind slots")                             \
@@ -82,6 +83,7 @@ struct machine {
 
 	/* What ought to be. */
 	uint8_t want[TASKS][COMPS];
+	struct xst_perm perm[TASKS]; /* each task is a process */
 	bool alive[TASKS];
 	uint8_t mode[CPUS];
 	uint8_t policy[CPUS];    /* index into cfg->policy */
@@ -94,9 +96,9 @@ struct machine {
 	bool tainted;            /* a check that is not made would have failed: go no further */
 };
 
-/* One word for each task and each CPU. */
+/* One word for each task and each CPU, and one for what only machines with tiles have. */
 struct state {
-	uint64_t task[TASKS], cpu[CPUS];
+	uint64_t task[TASKS], cpu[CPUS], tiles;
 };
 
 /* How names changed when a state was packed: new name -> old name. */
