@@ -212,3 +212,28 @@ XL001 lib.ko f -
 XL009 lib.ko g -
 XL009 other.ko g mutex_lock
 """)
+
+# Results, as merge and report read them; the same made ones as in their tests, made short.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
+import made  # noqa: E402
+
+
+def short(doc):
+    for arm in doc.get("samples", {}).get("arms", []):
+        arm["ticks"] = arm["ticks"][:9]
+    doc.get("samples", {})["cycles_per_tick"] = [1.3] * 9
+    for name in ("pairs", "costs", "results"):
+        if name in doc:
+            doc[name] = doc[name][:4]
+    return json.dumps(doc).encode()
+
+
+for name, doc in (("lab", made.lab()), ("switch", made.switch(made.rng(1))), ("insn", made.insn(made.rng(1))),
+                  ("fiber", made.fiber(made.rng(1))), ("merged", made.merged())):
+    put("results", name, short(doc))
+slots = made.lab()
+slots["results"] = slots["results"][-3:]
+for run in slots["results"]:
+    run["points"] = run["points"][:3]
+put("results", "slots", json.dumps(slots).encode())
+put("results", "several", short(made.fiber(made.rng(1))) + b"\n" + short(made.lab()))

@@ -10,7 +10,8 @@
 #include "read/file.h"
 #include "read/results_db.h"
 
-#define MOST_BYTES (256u << 20)
+#define MOST_BYTES  (256u << 20)
+#define MOST_NUMBER 1e20
 
 static void drop_from(struct results *r, size_t first)
 {
@@ -114,7 +115,8 @@ double result_number(const json_t *object, const char *key)
 	const json_t *v = json_object_get(object, key);
 	double x = json_is_number(v) ? json_number_value(v) : NAN;
 
-	return isfinite(x) ? x : NAN;
+	/* No figure of ours is larger; a chart of such a one would have no scale. */
+	return fabs(x) < MOST_NUMBER ? x : NAN;
 }
 
 const char *result_text(const json_t *object, const char *key, const char *otherwise)

@@ -33,9 +33,8 @@ static double nice_step(double span, int about)
 
 static void scale(struct plot *d, double low, double high)
 {
-	if (!(high > low)) {
+	if (!(high - low > 1e-9 * fmax(1e-3, fabs(low))))
 		high = low + 1;
-	}
 	d->step = nice_step(high - low, d->narrow ? 4 : 7);
 	d->low = floor(low / d->step + 1e-9) * d->step;
 	d->high = ceil(high / d->step - 1e-9) * d->step;
@@ -288,7 +287,7 @@ static void curves(struct plot *d, const struct chart_curve *curve, size_t n, do
 	struct y_scale s = {.top = 22, .bottom = d->narrow ? 210 : 290};
 	char buf[32];
 
-	s.step = nice_step(y_high > 0 ? y_high : 1, 5);
+	s.step = nice_step(y_high > 1e-9 ? y_high : 1, 5);
 	s.high = ceil(y_high / s.step - 1e-9) * s.step;
 	if (!(s.high > 0))
 		s.high = s.step;
