@@ -192,6 +192,8 @@ class Amalgam:
                 lines.append(line)
             elif re.match(r"\s*#", line):
                 fail(f"{path}: only conditions can be carried over: {line.strip()}")
+            elif ".note.GNU-stack" in line:
+                continue  # the C file says so itself
             elif line.strip():
                 text = line.rstrip().replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
                 lines.append(f'\t"{text}\\n"')

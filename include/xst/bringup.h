@@ -21,7 +21,7 @@ extern "C" {
  * form that fails is avoided (sys->avoided says why) and the next older one is tried: hypervisors
  * and emulators lie.
  *
- * Context: ring 0, interrupts off, first CPU; registers are lost. Uses about 2.5 KiB of stack.
+ * Context: ring 0, interrupts off, first CPU; registers are lost. Uses about 3.5 KiB of stack.
  * Return:  XST_OK; errors of xst_system_compute(); XST_ERR_MISMATCH when no form works.
  */
 int xst_system_init(struct xst_system *sys, uint64_t want);
@@ -34,7 +34,7 @@ int xst_system_init(struct xst_system *sys, uint64_t want);
  *
  * The policy is "auto" until xst_cpu_set_policy().
  *
- * Context: ring 0 on that CPU, interrupts off.
+ * Context: ring 0 on that CPU, interrupts off. Uses about 3.5 KiB of stack.
  * Return:  as xst_cpu_online(); XST_ERR_INVALID for a bad @id.
  */
 int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id);

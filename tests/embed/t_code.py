@@ -13,8 +13,8 @@ import build
 TEXT_LIMIT = 40 * 1024
 REGISTER = re.compile(r"%(?:[xyzt]?mm\d|st\b|k[0-7]\b)")
 # Prefixes and names of instructions that touch extended state without naming a register.
-STATE = re.compile(r"f(?!s\b)[a-z0-9]+|v[a-z0-9]+|emms|femms|ldmxcsr|stmxcsr|fx\w+|x(?:save|rstor)\w*|"
-                   r"ldtilecfg|sttilecfg|tile\w+")
+STATE = re.compile(r"f(?!s\b)[a-z0-9]+|v[a-z0-9]+|emms|femms|ldmxcsr|stmxcsr|fx\w+|"
+                   r"x(?:save|rstor)\w*|ldtilecfg|sttilecfg|tile\w+")
 NOT_VECTOR = {"verr", "verw", "vmcall", "vmxoff", "vmrun", "vmload", "vmsave"}
 # Members whose idea is to use such registers, having saved them.
 OWNERS = {"mmx.S.o", "mmx.o"}

@@ -55,6 +55,17 @@ def links(text, dist, tmp):
                      " ".join(sorted(needs)))
 
 
+def sizes(page, dist, tmp):
+    """The table of memory: every struct of it is as small as the page says."""
+    rows = re.findall(r"^\| `(struct \w+)` \|[^|]*\| under (\d+) \|", page, re.M)
+    (tmp / "sizes.c").write_text('#include "xst.h"\n' + "".join(
+        f'_Static_assert(sizeof({name}) < {limit}, "{name}");\n' for name, limit in rows))
+    build.expect(len(rows) == 3, "the page tells the size of three structs")
+    for cc in build.compilers():
+        build.compiles(cc, ["-std=c11", f"-I{dist}", "-fsyntax-only", tmp / "sizes.c"],
+                       f"{cc}: none is larger than the page says")
+
+
 def main():
     root, dist = (p.resolve() for p in build.arguments(2))
     page = (root / "docs/embedding.md").read_text()
@@ -66,6 +77,7 @@ def main():
         for name, text in found:
             check(name, text, root, dist, tmp)
         links(ours[0], dist, tmp)
+        sizes(page, dist, tmp)
         lines = [line for line in ours[0].splitlines() if line.strip()]
         build.expect(len(lines) <= 12, f"the ten lines are {len(lines)}, with #include and braces")
     lost = [flag for flag in build.KERNEL if flag not in page]
