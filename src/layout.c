@@ -85,3 +85,14 @@ int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_form
 	layout->bytes = end;
 	return XST_OK;
 }
+
+void xst_layout_legacy(struct xst_layout *layout, uint64_t mask)
+{
+	__builtin_memset(layout, 0, sizeof(*layout));
+	layout->mask = mask;
+	layout->format = XST_STANDARD;
+	layout->bytes = XST_EXT_OFFSET;
+	layout->size[XST_COMP_X87] = XST_BYTES_X87;
+	layout->offset[XST_COMP_SSE] = SSE_OFFSET;
+	layout->size[XST_COMP_SSE] = XST_BYTES_SSE;
+}

@@ -26,17 +26,6 @@ uint64_t xst_regset_xcr0(const void *area, size_t bytes)
 	return bytes < XST_EXT_OFFSET ? 0 : xst_get64(area, XST_OFF_SOFTWARE);
 }
 
-static void legacy(struct xst_layout *l, uint64_t mask)
-{
-	__builtin_memset(l, 0, sizeof(*l));
-	l->mask = mask;
-	l->format = XST_STANDARD;
-	l->bytes = XST_EXT_OFFSET;
-	l->size[XST_COMP_X87] = 160;
-	l->offset[XST_COMP_SSE] = XST_OFF_XMM;
-	l->size[XST_COMP_SSE] = 256;
-}
-
 static void place(struct xst_layout *l, unsigned id, uint32_t offset, uint32_t size)
 {
 	l->mask |= XST_MASK(id);
@@ -53,7 +42,7 @@ int xst_regset_layout_note(const void *note, size_t bytes, uint64_t xcr0,
 	uint64_t seen = 0;
 	size_t at;
 
-	legacy(layout, xcr0 & XST_MASK_LEGACY);
+	xst_layout_legacy(layout, xcr0 & XST_MASK_LEGACY);
 	if (!bytes || bytes % XST_LAYOUT_RECORD_BYTES)
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, 0,
 				    XST_LAYOUT_RECORD_BYTES, bytes,
@@ -99,7 +88,7 @@ static bool lay_out(enum family family, uint64_t xcr0, struct xst_layout *l)
 {
 	size_t i;
 
-	legacy(l, xcr0 & XST_MASK_LEGACY);
+	xst_layout_legacy(l, xcr0 & XST_MASK_LEGACY);
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		const struct xst_comp_info *info = xst_comp_info(known[i].component);
 
@@ -172,7 +161,7 @@ static bool pack(uint64_t mask, bool alt, struct xst_layout *l)
 	uint32_t next = XST_EXT_OFFSET;
 	uint64_t rest;
 
-	legacy(l, mask & XST_MASK_LEGACY);
+	xst_layout_legacy(l, mask & XST_MASK_LEGACY);
 	l->format = XST_COMPACTED;
 	for (rest = mask & ~XST_MASK_LEGACY; rest; rest &= rest - 1) {
 		unsigned i = xst_mask_first(rest);

@@ -7,18 +7,6 @@ static uint64_t user_mask(const struct xst_system *sys, uint64_t mask)
 	return (mask ? mask : sys->xcr0 & ~sys->dynamic) | XST_MASK_LEGACY;
 }
 
-/* The fixed part of an area, for machines without XSAVE; the whole of it, in fact. */
-static void legacy_layout(struct xst_layout *l)
-{
-	__builtin_memset(l, 0, sizeof(*l));
-	l->mask = XST_MASK_LEGACY;
-	l->format = XST_STANDARD;
-	l->bytes = XST_EXT_OFFSET;
-	l->size[XST_COMP_X87] = XST_OFF_XMM;
-	l->offset[XST_COMP_SSE] = XST_OFF_XMM;
-	l->size[XST_COMP_SSE] = XST_OFF_RESERVED - XST_OFF_XMM;
-}
-
 int xst_uabi_layout(const struct xst_system *sys, uint64_t mask, struct xst_layout *layout,
 		    struct xst_diag *diag)
 {
@@ -29,7 +17,7 @@ int xst_uabi_layout(const struct xst_system *sys, uint64_t mask, struct xst_layo
 		return xst_diag_set(diag, XST_ERR_NOT_ENUMERATED,
 				    xst_mask_first(mask & ~XST_MASK_LEGACY), 0x100, XST_MASK_LEGACY,
 				    mask, "this machine does not use XSAVE");
-	legacy_layout(layout);
+	xst_layout_legacy(layout, XST_MASK_LEGACY);
 	return XST_OK;
 }
 
@@ -87,7 +75,7 @@ static int get_old(const struct xst_uabi *t, const struct xst_image *to,
 	struct xst_layout legacy;
 	const struct xst_image from = {copy, sizeof(copy), &legacy};
 
-	legacy_layout(&legacy);
+	xst_layout_legacy(&legacy, XST_MASK_LEGACY);
 	__builtin_memset(copy, 0, sizeof(copy));
 	xst_put64(copy, XST_OFF_XSTATE_BV, t->sys->mask);
 	if (t->sys->insn == XST_INSN_FXSAVE)
@@ -119,7 +107,7 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 	if (t->ctx->area && sys->apart)
 		get_apart(t, to);
 	bv = xst_get64(to->area, XST_OFF_XSTATE_BV);
-	/* Standard images inside hold MXCSR whatever XSTATE_BV says; the rules outside ask for SSE. */
+	/* Standard images inside hold MXCSR whatever XSTATE_BV says; outside it goes with SSE. */
 	if (xst_get32(to->area, XST_OFF_MXCSR) != XST_MXCSR_INIT)
 		bv |= XST_MASK_SSE;
 	if (sys->pkru && (to->layout->mask & XST_MASK_PKRU) && t->ctx->pkru) {
@@ -172,7 +160,7 @@ static int set_old(const struct xst_uabi *t, const struct xst_image *from,
 	const struct xst_image to = {copy, sizeof(copy), &legacy};
 	int err;
 
-	legacy_layout(&legacy);
+	xst_layout_legacy(&legacy, XST_MASK_LEGACY);
 	err = xst_image_convert(from, &to, how, diag);
 	if (err)
 		return err;

@@ -51,6 +51,15 @@ struct xst_layout {
 int xst_layout_compute(const struct xst_caps *caps, uint64_t mask, enum xst_format format,
 		       struct xst_layout *layout, struct xst_diag *diag);
 
+/**
+ * xst_layout_legacy() - the layout of the legacy region and the header alone, which is everybody's.
+ * @layout: out; standard format, 576 bytes.
+ * @mask:   a subset of XST_MASK_LEGACY.
+ *
+ * Context: any ring; pure; never faults.
+ */
+void xst_layout_legacy(struct xst_layout *layout, uint64_t mask);
+
 #ifdef __cplusplus
 }
 #endif

@@ -73,9 +73,9 @@ int xst_sigframe_read(const void *data, size_t bytes, enum xst_frame_kind kind,
 /**
  * xst_sigframe_bytes() - the size of the floating-point part of a task's frames.
  * @sys:  the machine.
- * @mask: components; 0: all that XCR0 enables but what is dynamic. With permission for a dynamic one
- *        (AMX) all that the process may use, struct xst_perm's host: its frames are that large from
- *        then on, whether it uses it or not.
+ * @mask: components; 0: all that XCR0 enables but what is dynamic. With permission for a dynamic
+ *        one (AMX) all that the process may use, struct xst_perm's host: its frames are that large
+ *        from then on, whether it uses it or not.
  * @kind: of the process.
  * @diag: out, optional.
  *
