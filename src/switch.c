@@ -275,10 +275,6 @@ ALWAYS_INLINE bool return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, enum xs
 		    !switch_eager(cpu, prev, next, 0, B_MACHINE, insn))                            \
 			switch_rare(cpu, prev, next);                                              \
 	}                                                                                          \
-	static XST_NOINLINE void switch_keep_##name(SWITCH_ARGS)                                   \
-	{                                                                                          \
-		switch_plain(cpu, prev, next, XST_B_KEEP, insn);                                   \
-	}                                                                                          \
 	static XST_NOINLINE void switch_defer_more_##name(SWITCH_ARGS)                             \
 	{                                                                                          \
 		if (!(KNOW_PKRU && switch_defer(cpu, prev, next, XST_B_PKRU, insn)))               \
@@ -323,12 +319,20 @@ ALWAYS_INLINE bool return_skip(struct xst_cpu *cpu, struct xst_ctx *cur, enum xs
 			return_skip_more_##name(cpu, cur);                                         \
 	}
 
+#define XST_WAY_KEEP(name, insn)                                                                   \
+	static XST_NOINLINE void switch_keep_##name(SWITCH_ARGS)                                   \
+	{                                                                                          \
+		switch_plain(cpu, prev, next, XST_B_KEEP, insn);                                   \
+	}
+
 XST_WAYS(any, insn_of(cpu->bits))
 #define switch_skip_any switch_rare
 #define return_skip_any return_rare
 #ifdef XST_ONLY_INSN
 #define FIBERS                     0
 #define BY_FORM(event, b, ...)     event##_any(__VA_ARGS__)
+/* Nobody's policy any more, and four hundred bytes. */
+#define switch_keep_any            switch_rare
 #else
 /* In user mode a switch is nothing but this call: the plainest two come before any question about
  * the way. In a kernel that would cost all other policies a few instructions each. */
@@ -338,8 +342,11 @@ XST_WAYS(any, insn_of(cpu->bits))
 	(XST_WORLD_HAS_XSAVES && (b) >= XST_B_INSN(XST_INSN_XSAVES) ? event##_xsaves(__VA_ARGS__)  \
 	 : (b) >= XST_B_INSN(XST_INSN_XSAVEC)			    ? event##_xsavec(__VA_ARGS__)  \
 								    : event##_any(__VA_ARGS__))
+XST_WAY_KEEP(any, insn_of(cpu->bits))
 XST_WAYS(xsaves, XST_INSN_XSAVES)
+XST_WAY_KEEP(xsaves, XST_INSN_XSAVES)
 XST_WAYS(xsavec, XST_INSN_XSAVEC)
+XST_WAY_KEEP(xsavec, XST_INSN_XSAVEC)
 XST_WAYS_SKIP(xsaves, XST_INSN_XSAVES)
 XST_WAYS_SKIP(xsavec, XST_INSN_XSAVEC)
 
