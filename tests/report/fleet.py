@@ -41,7 +41,7 @@ def free_port():
 
 def run(folder, script, runs, env=None):
     """The block as it is, but for how long it measures; the hosts are this one."""
-    script = script.replace("-t 5m", "yield/thread pipe/thread -t 2s --ordinary")
+    script = script.replace("-t 5m", "yield/thread pipe/thread -t 2s")
     r = subprocess.run(["bash", "-euc", script], cwd=folder, capture_output=True, text=True, timeout=120,
                        env={**os.environ, "PATH": os.path.dirname(XSTATE) + ":" + os.environ["PATH"],
                             **(env or {})})

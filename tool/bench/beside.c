@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "stats/plan.h"
@@ -70,22 +71,35 @@ static bool their_rate(const char *program, double *rate)
 {
 	char line[512];
 	double total, first, second;
-	int terminal, status;
-	pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+	int terminal, end, status;
+	pid_t pid;
 	bool ok;
 
-	if (pid < 0)
+	if (openpty(&terminal, &end, NULL, NULL, NULL))
 		return false;
+	pid = fork();
 	if (pid == 0) {
+		/* A group, to be ended as one; no session: the scheduler may treat those apart. */
+		setpgid(0, 0);
 		signal(SIGPIPE, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 3; i++)
+			dup2(end, i);
+		close(end);
+		close(terminal);
 		execl("/bin/sh", "sh", "-c", program, (char *)NULL);
 		_exit(127);
 	}
+	close(end);
+	if (pid < 0) {
+		close(terminal);
+		return false;
+	}
+	setpgid(pid, pid);
 	ok = next_total(terminal, line, sizeof(line), &total, &first) &&
 	     next_total(terminal, line, sizeof(line), &total, &second);
 	if (ok)
 		*rate = total / (second - first);
-	/* forkpty() made it the leader of a group, and its children are in it. */
 	kill(-pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	close(terminal);
