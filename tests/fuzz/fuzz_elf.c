@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		g = lint_graph_new(conf(), o.list, n);
 		if (!g)
 			abort();
-		lint_graph_check(g);
+		if (!lint_graph_check(g))
+			abort();
 		for (i = 0; i < g->nnode; i++)
 			if (lint_graph_answer(g, (uint32_t)i) >= ANSWERS)
 				abort();

@@ -427,10 +427,11 @@ static bool forbid_walk(struct walk *w, uint32_t id)
 	return false;
 }
 
-void lint_graph_check(struct lint_graph *g)
+bool lint_graph_check(struct lint_graph *g)
 {
 	struct walk w = {.g = g};
 	uint32_t id, pass;
+	bool ok = false;
 
 	w.done = calloc(g->nnode + 1, 1);
 	w.inside = calloc(g->nnode + 1, 1);
@@ -490,10 +491,12 @@ void lint_graph_check(struct lint_graph *g)
 		}
 	}
 	lint_findings_sort(&g->found);
+	ok = !g->found.lost;
 out:
 	free(w.done);
 	free(w.inside);
 	free(w.told);
+	return ok;
 }
 
 enum lint_answer lint_graph_answer(const struct lint_graph *g, uint32_t id)

@@ -61,8 +61,10 @@ struct lint_finding *lint_finding_add(struct lint_findings *all, const struct li
 		size_t more = all->cap ? all->cap * 2 : 64;
 		struct lint_finding *list = realloc(all->list, more * sizeof(*list));
 
-		if (!list)
+		if (!list) {
+			all->lost = true;
 			return NULL;
+		}
 		all->list = list;
 		all->cap = more;
 	}
@@ -72,8 +74,10 @@ struct lint_finding *lint_finding_add(struct lint_findings *all, const struct li
 	n->chain = chain ? strdup(chain) : NULL;
 	n->source = NULL;
 	va_start(args, fmt);
-	if (vasprintf(&n->message, fmt, args) < 0)
+	if (vasprintf(&n->message, fmt, args) < 0) {
 		n->message = NULL;
+		all->lost = true;
+	}
 	va_end(args);
 	lint_clean(n->callee);
 	lint_clean(n->message);

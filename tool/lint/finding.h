@@ -55,6 +55,7 @@ struct lint_finding {
 struct lint_findings {
 	struct lint_finding *list;
 	size_t n, cap;
+	bool lost; /* memory ran out, and some could not be noted */
 };
 
 /**

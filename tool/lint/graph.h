@@ -122,8 +122,10 @@ struct lint_graph *lint_graph_new(struct lint_conf *conf, struct lint_object **o
 
 /**
  * lint_graph_check() - find what is wrong, into graph->found.
+ *
+ * Return: false when memory ran out: what was found is not all.
  */
-void lint_graph_check(struct lint_graph *g);
+bool lint_graph_check(struct lint_graph *g);
 void lint_graph_free(struct lint_graph *g);
 
 static inline struct lint_func *lint_node_func(const struct lint_node *n)

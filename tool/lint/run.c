@@ -396,7 +396,8 @@ bool lint_run(struct lint_run *run, char **paths, size_t n, char *why, size_t wh
 			goto out;
 	}
 	totals(run, &p);
-	lint_graph_check(run->graph);
+	if (!lint_graph_check(run->graph))
+		goto out;
 	ok = run->objects > 0;
 	if (!ok)
 		snprintf(why, why_bytes, "nothing could be checked");

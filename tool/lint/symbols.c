@@ -114,7 +114,7 @@ static int name_order(const void *a, const void *b)
 }
 
 /* Symbols that the kernel's export table names; @n 0 means that there is no such table. */
-static const char **exports_read(const struct lint_object *obj, size_t *n)
+static const char **exports_read(const struct lint_object *obj, size_t *n, bool *ok)
 {
 	static const char prefix[] = "__ksymtab_";
 	const char **list = NULL;
@@ -131,8 +131,10 @@ static const char **exports_read(const struct lint_object *obj, size_t *n)
 
 			cap = cap ? cap * 2 : 64;
 			more = realloc(list, cap * sizeof(*list));
-			if (!more)
-				break;
+			if (!more) {
+				*ok = false;
+				return list;
+			}
 			list = more;
 		}
 		list[(*n)++] = name + sizeof(prefix) - 1;
@@ -145,9 +147,10 @@ static const char **exports_read(const struct lint_object *obj, size_t *n)
 bool lint_symbols_read(struct lint_object *obj)
 {
 	size_t i, cap = 0, nexport = 0;
-	const char **exports = exports_read(obj, &nexport);
+	bool ok = true;
+	const char **exports = exports_read(obj, &nexport, &ok);
 
-	for (i = 1; i < obj->nsym; i++) {
+	for (i = 1; ok && i < obj->nsym; i++) {
 		const Elf64_Sym *sym = &obj->sym[i];
 		unsigned type = ELF64_ST_TYPE(sym->st_info);
 		unsigned bind = ELF64_ST_BIND(sym->st_info);
@@ -194,7 +197,7 @@ bool lint_symbols_read(struct lint_object *obj)
 		}
 	}
 	free(exports);
-	return lint_funcs_settle(obj);
+	return ok && lint_funcs_settle(obj);
 }
 
 /* Code but for filling: zeros, NOP and INT3. */

@@ -124,16 +124,17 @@ static bool grow(void **list, size_t n, size_t item)
 	return true;
 }
 
-static void edge_add(struct lint_object *obj, struct lint_target from, struct lint_target to)
+static bool edge_add(struct lint_object *obj, struct lint_target from, struct lint_target to)
 {
 	void *list = obj->edge;
 
 	if (!is_code(obj, from) || !is_code(obj, to) || from.sec != to.sec)
-		return;
+		return true;
 	if (!grow(&list, obj->nedge, sizeof(*obj->edge)))
-		return;
+		return false;
 	obj->edge = list;
 	obj->edge[obj->nedge++] = (struct lint_edge){from.sec, from.off, to.off};
+	return true;
 }
 
 static bool wrong(char *why, size_t why_bytes, const char *name)
@@ -143,12 +144,14 @@ static bool wrong(char *why, size_t why_bytes, const char *name)
 	return false;
 }
 
-static void pairs_read(struct lint_object *obj, const struct table *t, uint32_t step)
+static bool pairs_read(struct lint_object *obj, const struct table *t, uint32_t step)
 {
 	uint32_t off;
 
 	for (off = t->off; off - t->off + step <= t->bytes; off += step)
-		edge_add(obj, field(obj, t->sec, off), field(obj, t->sec, off + 4));
+		if (!edge_add(obj, field(obj, t->sec, off), field(obj, t->sec, off + 4)))
+			return false;
+	return true;
 }
 
 static bool alts_read(struct lint_object *obj, const struct table *t)
@@ -230,16 +233,14 @@ bool lint_tables_read(struct lint_object *obj, char *why, size_t why_bytes)
 	struct table t;
 
 	if (table_find(obj, "__jump_table", "__start___jump_table", "__stop___jump_table", &t)) {
-		if (t.bytes % 16)
+		if (t.bytes % 16 || !pairs_read(obj, &t, 16))
 			return wrong(why, why_bytes, "__jump_table");
-		pairs_read(obj, &t, 16);
 	}
 	if (table_find(obj, "__ex_table", "__start___ex_table", "__stop___ex_table", &t) && t.bytes) {
 		uint32_t step = entry_bytes(obj, &t, fixups);
 
-		if (!step)
+		if (!step || !pairs_read(obj, &t, step))
 			return wrong(why, why_bytes, "__ex_table");
-		pairs_read(obj, &t, step);
 	}
 	if (table_find(obj, "__bug_table", "__start___bug_table", "__stop___bug_table", &t) &&
 	    !bugs_read(obj, &t))
