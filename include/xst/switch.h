@@ -279,6 +279,16 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx);
 /**
  * xst_ctx_changed() - @ctx's area or PKRU was edited: no CPU's registers are a copy of it any more.
  *
+ * The contract: whatever writes to the area of a task that lives, but for the engine, says so here before
+ * the task goes on. Who does not may find the edit ignored, in part or whole: registers that are in place
+ * are not loaded, an image with XSTATE_BV 0 counts as INIT without another look at its header, and
+ * hardware leaves out of the next save what it thinks is unmodified. Nothing of another task's ever shows.
+ *
+ * The engine does not judge what was written. An image that the restore refuses raises #GP at the task's
+ * next load, told or not: with XST_ASM_FIXUP() the task then gets fresh state and its fault field the
+ * vector, without it the kernel faults. So bytes that come from user mode are checked before they are
+ * written (xst_image_check(), as sigframe.h and regset.h do), or the port has the fix-up.
+ *
  * Context: ring 0, interrupts off; @ctx runs on this CPU or nowhere. Edits of a running task come
  *          between xst_ctx_flush() and this, without a return to user mode or a switch in between.
  */

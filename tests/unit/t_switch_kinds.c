@@ -141,6 +141,51 @@ static void refused_init_image_is_not_elided(void **state)
 	assert_int_equal(counters(1)->loads_failed, 0);
 }
 
+/*
+ * The contract of xst_ctx_changed(). Told of an edit, the engine never takes a header that the restore
+ * refuses for INIT, whatever the policy, the form and the reserved byte: the task gets fresh state. Not
+ * told, it may go on without the load; the bad header is still found at the next load that is made, by
+ * the restore and its fix-up, and never by a fault elsewhere or with another task's values.
+ */
+static void edits_are_told(void **state)
+{
+	static const char *const names[] = {"eager", "lazy", "deferred", "auto", "load=in,skip-init"};
+	static const unsigned offsets[] = {16, 23, 24, 40, 63};
+	unsigned insn, p, o, told;
+
+	(void)state;
+	for (insn = XST_INSN_XSAVE; insn <= XST_INSN_XSAVES; insn++)
+		for (p = 0; p < sizeof(names) / sizeof(names[0]); p++)
+			for (o = 0; o < sizeof(offsets) / sizeof(offsets[0]); o++)
+				for (told = 0; told < 2; told++) {
+					/* The standard form looks at the first 16 reserved bytes only. */
+					const bool refused = insn >= XST_INSN_XSAVEC || offsets[o] < 24;
+
+					assert_int_equal(rig_up(&rig, (enum xst_insn)insn, 0x7, names[p]),
+							 XST_OK);
+					rig_go(&rig, 0, B);
+					rig_put(&rig, 0, XST_COMP_SSE, 0x22);
+					rig_go(&rig, 0, A);
+					assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0);
+					xst_ctx_flush(&rig.cpu[0], A);
+					A->area[XST_HEADER_OFFSET + offsets[o]] = 1;
+					if (told)
+						xst_ctx_changed(&rig.cpu[0], A);
+					assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0);
+					assert_int_equal(A->fault, told && refused ? MDL_GP : 0);
+					/* By way of another CPU there is a load, or an image to look at. */
+					rig_put(&rig, 0, XST_COMP_SSE, 0x11);
+					rig_go(&rig, 0, B);
+					assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0x22);
+					rig_go(&rig, 1, A);
+					assert_int_equal(rig_see(&rig, 1, XST_COMP_SSE),
+							 told || !refused ? 0x11 : 0);
+					assert_int_equal(A->fault, refused ? MDL_GP : 0);
+					assert_int_equal(counters(0)->loads_failed, told && refused);
+					assert_int_equal(counters(1)->loads_failed, !told && refused);
+				}
+}
+
 /* MXCSR counts: registers with another MXCSR are not INIT, whatever XINUSE says. */
 static void mxcsr_is_not_init(void **state)
 {
@@ -319,6 +364,7 @@ int main(void)
 		cmocka_unit_test(laziest_migrates),
 		cmocka_unit_test(init_is_elided),
 		cmocka_unit_test(refused_init_image_is_not_elided),
+		cmocka_unit_test(edits_are_told),
 		cmocka_unit_test(mxcsr_is_not_init),
 		cmocka_unit_test(area_at_first_use),
 		cmocka_unit_test(unguarded_is_always_in_place),
