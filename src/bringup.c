@@ -78,7 +78,7 @@ static int test_form(void *world, const struct xst_system *sys, struct xst_diag 
 /* All registers to INIT, by a restore: FNINIT would leave the x87 registers' contents. */
 static int load_fresh(void *world, const struct xst_system *sys, struct xst_diag *diag)
 {
-	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask | sys->dynamic) ||
+	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask) ||
 	    (sys->apart && xst_w_load(world, sys->insn, sys->fresh_apart, sys->apart)))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0, 0, 1,
 				    "a fresh image faults");
@@ -146,6 +146,21 @@ int xst_system_init(struct xst_system *sys, uint64_t want)
 #define B_LASTING (XST_B_POLICY | B_WAYS | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_XFD | \
 		   XST_B_INSN(7))
 
+/* Whatever a reset or the firmware left in IA32_XFD, the cache of it is not to be believed. */
+static void reset_xfd(struct xst_cpu *cpu)
+{
+	const struct xst_system *sys = cpu->sys;
+
+	xst_w_set_xfd(cpu->world, 0);
+	xst_w_tilerelease(cpu->world);
+	(void)xst_w_take_xfd_err(cpu->world);
+	if (XST_TWIN(XFD_CACHED))
+		return;
+	cpu->mask = sys->mask;
+	cpu->xfd = sys->dynamic;
+	xst_w_set_xfd(cpu->world, cpu->xfd);
+}
+
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 {
 	const struct xst_system *sys = cpu->sys;
@@ -173,13 +188,8 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
 	cpu->sections.state = XST_SECTION_IDLE;
-	/* Whatever a reset or the firmware left in the register, the cache is not to be believed. */
-	if (sys->dynamic && !XST_TWIN(XFD_CACHED)) {
-		cpu->mask = sys->mask;
-		cpu->xfd = sys->dynamic;
-		xst_w_set_xfd(cpu->world, cpu->xfd);
-		(void)xst_w_take_xfd_err(cpu->world);
-	}
+	if (sys->dynamic)
+		reset_xfd(cpu);
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);

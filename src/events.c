@@ -253,7 +253,7 @@ void xst_cpu_idle(struct xst_cpu *cpu)
 	XST_TRACE(cpu, "idle", cpu->owner);
 	b = clear_ts(cpu, evict(cpu, b));
 	/* The owner's registers are no longer all there. */
-	if (release(cpu, XST_MASK_AMX) && !XST_TWIN(IDLE_KEPT))
+	if (release_tiles(cpu) && !XST_TWIN(IDLE_KEPT))
 		cpu->owner = NULL;
 	cpu->bits = ts ? set_ts(cpu, b) : b;
 }

@@ -296,20 +296,16 @@ static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int v
 	XST_ASSERT(!vector);
 }
 
-/* Make @what INIT: what a fresh image says of it. TS is clear. Returns what was not. */
-static XST_COLD uint64_t release(struct xst_cpu *cpu, uint64_t what)
+/* Make tiles that the owner may have INIT. TS is clear. Were there any? */
+static XST_COLD bool release_tiles(struct xst_cpu *cpu)
 {
 	const struct xst_system *sys = cpu->sys;
-	int vector;
 
-	if (sys->xgetbv1)
-		what &= xst_w_xinuse(cpu->world);
-	if (what) {
-		vector = xst_w_load(cpu->world, sys->insn, sys->fresh, what);
-		XST_ASSERT(!vector);
-		(void)vector;
-	}
-	return what;
+	if (!(cpu->mask & sys->dynamic) ||
+	    (sys->xgetbv1 && !(xst_w_xinuse(cpu->world) & XST_MASK_AMX)))
+		return false;
+	xst_w_tilerelease(cpu->world);
+	return true;
 }
 
 /* The registers become @ctx's: enable what is dynamic in its area and no more, before its restore,
@@ -322,7 +318,7 @@ static XST_COLD void own_dynamic(struct xst_cpu *cpu, const struct xst_ctx *ctx)
 	if (cpu->mask == mask)
 		return;
 	if (!XST_TWIN(TILES_LEFT))
-		(void)release(cpu, cpu->mask & ~mask);
+		(void)release_tiles(cpu);
 	cpu->mask = mask;
 	cpu->xfd = sys->dynamic & ~mask;
 	xst_w_set_xfd(cpu->world, cpu->xfd);

@@ -572,7 +572,8 @@ static void run_idle(struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
 	/* Where XINUSE cannot be read, they count as in use. */
-	if (!m->sys.xgetbv1 || (m->hw[c].xinuse & XST_MASK_AMX))
+	if ((m->cpu[c].mask & XST_MASK_TILEDATA) &&
+	    (!m->sys.xgetbv1 || (m->hw[c].xinuse & XST_MASK_AMX)))
 		m->in_place[c] = NONE;
 	xst_cpu_idle(&m->cpu[c]);
 	if (*machine_reg(m, c, C_TILE) != TOKEN_INIT)
