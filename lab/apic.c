@@ -30,6 +30,7 @@
 #define ICR_INIT_ALL_OTHERS 0x000c4500u
 #define ICR_SIPI_ALL_OTHERS 0x000c4600u
 #define ICR_FIXED           0x00004000u
+#define ICR_NMI             0x00004400u
 
 #define AP_TRAMPOLINE 0x8000u
 
@@ -198,4 +199,9 @@ void apic_start_others(void)
 void apic_send_vector(uint32_t apic_id, uint32_t vector)
 {
 	apic_send(apic_id << 24, ICR_FIXED | vector);
+}
+
+void apic_send_nmi(uint32_t apic_id)
+{
+	apic_send(apic_id << 24, ICR_NMI);
 }

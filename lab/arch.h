@@ -60,14 +60,17 @@ struct tss {
 
 #define CR0_TS (1u << 3)
 
+#define VECTOR_NMI     2
 #define VECTOR_NM      7
 #define VECTOR_DF      8
 #define VECTOR_MF      16
 #define VECTOR_IRQ0    0x20 /* PIC: the PIT */
+#define VECTOR_IRQ7    0x27 /* spurious: the PIC asked, and the line was low again */
 #define VECTOR_IRQ13   0x2d /* PIC: FERR# of the x87 unit while CR0.NE is clear */
 #define VECTOR_TIMER   0x40
 #define VECTOR_WAKEUP  0x41
 #define VECTOR_FETCH   0x42
+#define VECTOR_SECTION 0x43 /* an interrupt whose handler has a section */
 #define VECTOR_SYSCALL 0x80
 
 static inline void arch_outb(uint16_t port, uint8_t value)
@@ -222,6 +225,7 @@ void apic_timer_start(uint32_t count);
 void apic_end_of_interrupt(void);
 void apic_start_others(void);
 void apic_send_vector(uint32_t apic_id, uint32_t vector);
+void apic_send_nmi(uint32_t apic_id);
 uint32_t apic_own_id(void);
 
 #endif

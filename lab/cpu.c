@@ -9,6 +9,7 @@
 #include "lab.h"
 #include "engine.h"
 #include "experiment.h"
+#include "sections.h"
 #include "task.h"
 #include "xst_port.h"
 
@@ -135,6 +136,14 @@ void trap_entry(struct frame *frame)
 	case VECTOR_WAKEUP:
 		apic_end_of_interrupt();
 		break;
+	case VECTOR_NMI:
+		/* Wherever it came: no scheduling, no way through the engine. */
+		sections_on_nmi(cpu);
+		return;
+	case VECTOR_SECTION:
+		apic_end_of_interrupt();
+		sections_on_interrupt(cpu, user);
+		break;
 	case VECTOR_FETCH:
 		apic_end_of_interrupt();
 		serve_fetch(cpu);
@@ -146,6 +155,8 @@ void trap_entry(struct frame *frame)
 		apic_pit_irq_end();
 		cpu->ticks++;
 		lab_tick(cpu);
+		break;
+	case VECTOR_IRQ7:
 		break;
 	case VECTOR_IRQ13:
 		/* Only this ends the x87 unit's wait; then as #MF. */
@@ -188,4 +199,9 @@ void trap_exit(struct frame *frame)
 	if (experiment->to_user)
 		experiment->to_user(cpu, frame);
 	engine_return_to_user(cpu);
+	/* The registers are in place, and an interrupt comes that uses them. */
+	if (experiment->sections && (random_next(&cpu->random) & 7) == 0) {
+		sections_interrupt_me(cpu);
+		engine_return_to_user(cpu);
+	}
 }

@@ -350,6 +350,14 @@ void engine_changed(struct cpu *cpu, struct task *task)
 	remember(cpu, EVENT_CHANGED, task->id, task->id);
 }
 
+void engine_section_ended(struct cpu *cpu)
+{
+	struct side *side = &sides[cpu->id];
+
+	side->validations_at_switch = cpu->fpu.n.validations;
+	/* Of a task that had nothing in place TS stays as it was. */
+}
+
 void engine_exit(struct cpu *cpu, struct task *task)
 {
 	xst_ctx_exit(&cpu->fpu, &task->fpu);

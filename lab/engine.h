@@ -14,6 +14,8 @@ struct task;
 void engine_calibrate(void); /* after the CPUs are known, before the first event */
 void engine_cpu_start(struct cpu *cpu, const struct xst_policy *policy);
 
+/* A section of the kernel ended: what was in place no longer is. */
+void engine_section_ended(struct cpu *cpu);
 void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx *previous_ctx,
 		   struct task *next, struct xst_ctx *next_ctx);
 void engine_return_to_user(struct cpu *cpu);

@@ -7,6 +7,7 @@
  */
 #include "experiment.h"
 #include "engine.h"
+#include "sections.h"
 
 #define SLOTS_A_FLIP 8u
 
@@ -47,6 +48,8 @@ static const char *flip_verdict(void)
 	struct engine_totals totals;
 	bool first_use = false, other = false;
 
+	if (sections_verdict())
+		return sections_verdict();
 	engine_totals(&totals);
 	for (unsigned i = 0; i < policy_count; i++) {
 		first_use |= policies[i]->load == XST_LOAD_FIRST_USE;
@@ -67,6 +70,7 @@ const struct experiment exp_flip = {
 	.summary = "the policy knob is turned under load on every CPU",
 	.loops = 4000,
 	.preempt = true,
+	.sections = true,
 	.min_cpus = 1,
 	.max_cpus = LAB_MAX_CPUS,
 	.phase = flip_phase,

@@ -74,6 +74,7 @@ const struct experiment exp_leak = {
 	.summary = "nobody ever sees another's registers: fork, exec, exit, migration, preemption",
 	.loops = 20000,
 	.preempt = true,
+	.sections = true,
 	.min_cpus = 1,
 	.max_cpus = LAB_MAX_CPUS,
 	.phase = leak_phase,

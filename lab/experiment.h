@@ -29,6 +29,10 @@ struct experiment {
 	bool (*may_fork)(const struct task *parent, struct task_spec *spec);
 	/* The registers of @ctx were just saved, or left out as INIT, at a switch. */
 	void (*saved)(const struct xst_ctx *ctx, bool elided);
+	/* In each system call, on the kernel's way in. */
+	void (*kernel_work)(struct cpu *cpu);
+	/* The kernel has sections in system calls and interrupts, at random. */
+	bool sections;
 	/* After the last phase: NULL, or why the run failed. */
 	const char *(*verdict)(void);
 	/* What a run without failure is called; NULL = "ok". */
@@ -41,6 +45,7 @@ extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_prel
 	exp_owner, exp_replay,
 	exp_errata, exp_images, exp_slots, exp_live, exp_migrate, exp_pending,
 	exp_signal,
+	exp_mask, exp_xor, exp_irq, exp_efi, exp_mmx,
 	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
 	exp_selftest_watchdog;
 
@@ -48,6 +53,8 @@ extern const struct experiment *experiment; /* the one that runs */
 
 bool text_equal(const char *a, const char *b);
 
+/* Before any extended state is enabled. */
+void experiment_early(struct cpu *cpu);
 void experiment_choose(void); /* by args.experiment */
 void experiment_start(void);  /* phase 0 */
 void experiment_tick(struct cpu *cpu);

@@ -2,6 +2,7 @@
 /* The list of experiments, and what they have in common. */
 #include "experiment.h"
 #include "report.h"
+#include "sections.h"
 
 static const struct experiment *const list[] = {
 	&exp_yield,
@@ -16,8 +17,13 @@ static const struct experiment *const list[] = {
 	&exp_migrate,
 	&exp_pending,
 	&exp_signal,
+	&exp_mask,
+	&exp_irq,
+	&exp_efi,
+	&exp_mmx,
 #ifdef __x86_64__
 	&exp_errata,
+	&exp_xor,
 	&exp_images,
 	&exp_replay,
 #endif
@@ -38,7 +44,7 @@ void experiment_choose(void)
 	}
 #ifndef __x86_64__
 	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images") ||
-	    text_equal(args.experiment, "replay"))
+	    text_equal(args.experiment, "replay") || text_equal(args.experiment, "xor"))
 		report_skipped("this experiment is the 64-bit lab's");
 #endif
 	if (!experiment) {
@@ -91,6 +97,8 @@ void experiment_report(void)
 {
 	if (experiment->report)
 		experiment->report();
+	if (experiment->sections || experiment->kernel_work)
+		sections_report();
 }
 
 const char *experiment_status(void)

@@ -12,6 +12,7 @@
  *   task.c            tasks, run queues, idle
  *   syscall.c pipe.c  what user mode may ask for
  *   signal.c          delivering signals and returning from them
+ *   sections.c simd.S the kernel's own use of registers
  *   engine.c          the lab's calls of libxst: cost, events, CR0.TS seen from outside
  *   ring3_*           user mode: register access, checks, programs
  *   experiments.c     the list; exp_*.c one each
@@ -24,6 +25,7 @@
 #include "engine.h"
 #include "experiment.h"
 #include "report.h"
+#include "sections.h"
 #include "task.h"
 
 #define AP_WAIT_ROUNDS 20000000u
@@ -39,6 +41,11 @@ static struct spinlock tick_lock;
 void lab_assert_failed(const char *condition, const char *file, int line)
 {
 	panic("assertion failed: %s (%s:%d)", condition, file, line);
+}
+
+uint64_t lab_clock(void)
+{
+	return arch_rdtsc();
 }
 
 uint64_t lab_progress(void)
@@ -75,6 +82,8 @@ void lab_tick(struct cpu *cpu)
 		      (unsigned long long)(watchdog_limit / 1000000));
 	if (show)
 		report_progress();
+	if (experiment->sections)
+		sections_at_random(cpu, XST_CONTEXT_HARDIRQ);
 	experiment_tick(cpu);
 	if (args.preempt)
 		cpu->need_resched = true;
@@ -132,6 +141,7 @@ void lab_main(void)
 	args_policies();
 	experiment_choose();
 	cpu_count = args.cpus;
+	experiment_early(cpu);
 	err = xst_system_init(&lab_system, XST_WANT_ALL_USER | (args.cet ? XST_MASK_CET_U : 0));
 	if (err)
 		panic("xst_system_init: %s", xst_strerror(err));

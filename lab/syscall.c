@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "experiment.h"
 #include "report.h"
+#include "sections.h"
 #include "signal.h"
 
 uint64_t kernel_phase_loads, kernel_phase_switches;
@@ -79,6 +80,10 @@ void syscall_entry(struct cpu *cpu, struct frame *frame)
 	struct task *self = cpu->current;
 	uintptr_t a = frame->di;
 
+	if (experiment->kernel_work)
+		experiment->kernel_work(cpu);
+	if (experiment->sections)
+		sections_at_random(cpu, XST_CONTEXT_TASK);
 	switch (frame->ax) {
 	case SYS_YIELD:
 		task_yield();

@@ -25,6 +25,14 @@ int lab_copy_from_user(void *dst, const void *src, size_t bytes);
 
 #define XST_FETCH(cpu, home, ctx) lab_fetch(home, ctx)
 
+struct xst_cpu;
+struct xst_section_report;
+uint64_t lab_clock(void);
+void lab_section_report(const struct xst_cpu *cpu, const struct xst_section_report *report);
+
+#define XST_CLOCK() lab_clock()
+#define XST_SECTION_REPORT(cpu, report) lab_section_report(cpu, report)
+
 #define XST_ASSERT(cond) ((cond) ? (void)0 : lab_assert_failed(#cond, __FILE__, __LINE__))
 
 #ifdef __x86_64__
