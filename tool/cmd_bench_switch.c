@@ -184,7 +184,7 @@ int cmd_bench_switch(int argc, char **argv)
 	status = UI_CANNOT;
 	if (!bench_open(&run->s, &a, 60))
 		goto out;
-	if (a.ordinary || a.beside) /* the other program is no real-time task either */
+	if (a.ordinary)
 		be_ordinary(run);
 	switch_rows(run);
 	status = UI_USAGE;

@@ -23,8 +23,8 @@ static const struct opt_usage usage = {
 	.cmd = CMD,
 	.summary = "one self-contained page from results: policies, costs, effects, and how sure",
 	.synopsis = "RESULTS... [-o report.html]",
-	.about = "RESULTS are files that xstate lab run, xstate bench and xstate bench merge wrote as\n"
-		 "JSON; - is standard input. The page loads nothing from anywhere and prints well.\n",
+	.about = "RESULTS are files that xstate lab run, xstate bench, xstate bench merge and xstate sim\n"
+		 "wrote as JSON; - is standard input. The page loads nothing from anywhere and prints well.\n",
 	.opts = options,
 	.examples = "xstate lab run -o lab.json && xstate report lab.json\n"
 		    "xstate bench switch -o switch.json\n"
@@ -34,7 +34,7 @@ static const struct opt_usage usage = {
 static bool is_known(const struct result *result)
 {
 	return report_is(result, "xstate.bench/1", NULL) || report_is(result, "xstate.lab/1", NULL) ||
-	       report_is(result, "xstate.merge/1", NULL);
+	       report_is(result, "xstate.merge/1", NULL) || report_is(result, "xstate.sim/1", NULL);
 }
 
 /* Everything is read before anything is written. */

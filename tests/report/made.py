@@ -128,6 +128,19 @@ def rng(seed):
     return random.Random(seed)
 
 
+def sim():
+    def policy(name, saves, loads, traps, cycles):
+        return {"policy": name, "hypothesis": None, "saves": saves, "loads": loads, "traps": traps,
+                "cycles_low": cycles, "cycles_high": 1.5 * cycles, "cpu_share_low": 1e-4,
+                "cpu_share_high": 2e-4}
+    return {"schema": "xstate.sim/1", "use": "live", "totals": {"switches": 1000, "slots": 900},
+            "costs": {"source": HOSTILE}, "used_slots_per_million": 910000, "holds": "over-all-prices",
+            "break_even": {"formula_low_per_million": 160000, "formula_high_per_million": 430000},
+            "check": {"predicted_restores": 880, "observed_restores": 889},
+            "policies": [policy("eager", 900, 900, 0, 5e5), policy("lazy", 850, 800, 800, 1e6),
+                         policy("deferred", 900, 700, 0, 4e5)]}
+
+
 def merged():
     def group(cpu, hosts, x):
         return {"cpu": cpu, "hosts": hosts, "effect_percent": x, "low_percent": x - 0.3,

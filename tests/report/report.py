@@ -161,7 +161,8 @@ def in_browser(path, figures, pictures):
 
 def good(d, pictures):
     rng = made.rng(4711)
-    docs = [made.lab(), made.insn(rng), made.fiber(rng), made.switch(rng), made.merged()]
+    docs = [made.lab(), made.insn(rng), made.fiber(rng), made.switch(rng), made.merged(),
+            made.sim()]
     paths = [write(d, f"{i}.json", doc) for i, doc in enumerate(docs)]
     out = os.path.join(d, "report.html")
     r = run(*paths, "-o", out)
@@ -171,7 +172,7 @@ def good(d, pictures):
     figures = text.count('<figure class="chart">')
     for says in ["yield on bochs:tigerlake", "Eager or lazy", "Task switch by yield", "What a save",
                  "Controls of bench switch", "On record and here", "no corruption", "Made CPU",
-                 "All hosts", "least work is done by <strong>laziest</strong>", "all were quiet"]:
+                 "All hosts", "holds over all prices", "least work is done by <strong>laziest</strong>", "all were quiet"]:
         check(says in text, f"the page says {says!r}")
     markup(out, 2)
     # One at a time, nothing but what it has; and all in one stream.

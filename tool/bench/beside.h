@@ -26,7 +26,7 @@ struct beside {
 /**
  * beside_measure() - a second of theirs and a second of ours in each block, in random order.
  * @b:	   @program, @row and @blocks given.
- * @rig:   open; not as a real-time task, since the other program is none.
+ * @rig:   open; the other program inherits CPU and scheduling class as our partner does.
  * @who:   our partner.
  * @cpu:   its CPU.
  * @work:  what ours does; its loops are chosen here.

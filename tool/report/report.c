@@ -104,7 +104,7 @@ static void navigation(const struct page *p, FILE *out)
 {
 	static const char *const links[][2] = {
 		{"brief", "In brief"},	   {"policies", "Policies"},  {"break-even", "Break-even"},
-		{"effects", "Effects"},	   {"costs", "Costs"},	      {"fleet", "Fleet"},
+		{"sim", "Workloads"},	   {"effects", "Effects"},	   {"costs", "Costs"},	      {"fleet", "Fleet"},
 		{"share", "How much it matters"}, {"trust", "Can it be believed"},
 		{"samples", "Samples"},	   {"history", "On record"}, {"machines", "Machines"}};
 
@@ -128,6 +128,7 @@ static char *body(struct report *r, size_t *bytes)
 	part_brief(r);
 	part_lab(r);
 	part_break_even(r);
+	part_sim(r);
 	part_effects(r);
 	part_costs(r);
 	part_merge(r);

@@ -63,6 +63,7 @@ void report_work(const struct report_costs *costs, const json_t *counts, const c
 void part_brief(struct report *r);
 void part_lab(struct report *r);
 void part_break_even(struct report *r);
+void part_sim(struct report *r);
 void part_effects(struct report *r);
 void part_costs(struct report *r);
 void part_merge(struct report *r);
