@@ -136,6 +136,7 @@ def sim():
     return {"schema": "xstate.sim/1", "use": "live", "totals": {"switches": 1000, "slots": 900},
             "costs": {"source": HOSTILE}, "used_slots_per_million": 910000, "holds": "over-all-prices",
             "break_even": {"formula_low_per_million": 160000, "formula_high_per_million": 430000},
+            "verdict": ["Used: " + HOSTILE, "Verdict: eager beats lazy here " + HOSTILE],
             "check": {"predicted_restores": 880, "observed_restores": 889},
             "policies": [policy("eager", 900, 900, 0, 5e5), policy("lazy", 850, 800, 800, 1e6),
                          policy("deferred", 900, 700, 0, 4e5)]}

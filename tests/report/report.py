@@ -172,7 +172,7 @@ def good(d, pictures):
     figures = text.count('<figure class="chart">')
     for says in ["yield on bochs:tigerlake", "Eager or lazy", "Task switch by yield", "What a save",
                  "Controls of bench switch", "On record and here", "no corruption", "Made CPU",
-                 "All hosts", "holds over all prices", "least work is done by <strong>laziest</strong>", "all were quiet"]:
+                 "All hosts", "holds over all prices", "eager beats lazy here", "least work is done by <strong>laziest</strong>", "all were quiet"]:
         check(says in text, f"the page says {says!r}")
     markup(out, 2)
     # One at a time, nothing but what it has; and all in one stream.

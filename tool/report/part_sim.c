@@ -70,8 +70,8 @@ static void show(struct report *r, const struct result *result)
 		 result_text(result_list(doc, "costs"), "source", "?"));
 	policies(r, doc, switches, what);
 	fputs("<p>", out);
-	html_f(out, "At most %.0f of a million slots used the registers (by: %s). Eager is cheaper than lazy "
-		    "above %.0f to %.0f by the formula. The verdict %s.",
+	html_f(out, "At most %.0f of a million slots used the registers (--use %s). By the formula eager is "
+		    "cheaper than lazy above %.0f to %.0f, over the range of prices. The verdict %s.",
 	       result_number(doc, "used_slots_per_million"), result_text(doc, "use", "?"),
 	       result_number(even, "formula_low_per_million"),
 	       result_number(even, "formula_high_per_million"),
