@@ -11,10 +11,10 @@
  *   inside         a signal interrupts it; the handler itself switches, and the fiber lies there in
  *                  its handler until it is switched to again
  *
- * Where its registers are meanwhile differs. The kernel writes a signal frame with all extended state
- * and gives the handler INIT registers; sigreturn loads the frame. So "at return" the truth is back in
- * the registers when the engine saves them, and the frame is gone. "Inside", the truth stays in the
- * frame on the fiber's stack; what the engine saves and loads are the handler's registers, and
+ * Where its registers are meanwhile differs. The kernel writes a signal frame with all extended
+ * state and gives the handler INIT registers; sigreturn loads the frame. So "at return" the truth is
+ * back in the registers when the engine saves them, and the frame is gone. "Inside", the truth stays
+ * in the frame on the fiber's stack; what the engine saves and loads are the handler's registers, and
  * sigreturn does the rest. Both may be mixed with yields: to the engine a fiber is what it finds in
  * the registers at the switch, and what it has put there before.
  *

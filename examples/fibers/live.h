@@ -17,8 +17,8 @@ struct live {
 
 enum live_level { LIVE_SSE, LIVE_AVX, LIVE_AVX512 };
 
-/* Load @in into the registers, call @middle (which may be NULL, and must preserve them), spin @spins
- * rounds, and store the registers to @out. */
+/* Load @in into the registers, call @middle (which may be NULL, and must preserve them), spin
+ * @spins rounds, and store the registers to @out. */
 void live_sse(const struct live *in, struct live *out, void (*middle)(void), uint64_t spins);
 void live_avx(const struct live *in, struct live *out, void (*middle)(void), uint64_t spins);
 void live_avx512(const struct live *in, struct live *out, void (*middle)(void), uint64_t spins);

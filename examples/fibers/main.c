@@ -103,7 +103,8 @@ static void compare(const struct worker *w, const char *name, unsigned number, c
 static void tell_wrong(void)
 {
 	for (uint64_t i = 0; i < wrong && i < SHOWN; i++)
-		fprintf(stderr, "fiber %u, after %" PRIu64 " preemptions: %s%u is not what it was\n",
+		fprintf(stderr,
+			"fiber %u, after %" PRIu64 " preemptions: %s%u is not what it was\n",
 			shown[i].fiber, shown[i].when, shown[i].name, shown[i].number);
 }
 
@@ -227,7 +228,8 @@ static int run(void)
 	for (unsigned i = 0; i < options.fibers; i++)
 		fiber_free(&workers[i].fiber);
 	tell_wrong();
-	printf("%u fibers with live x87 and %s state, policy %s, %s of %u bytes, seed 0x%" PRIx64 "\n",
+	printf("%u fibers with live x87 and %s state, policy %s, %s of %u bytes, seed 0x%" PRIx64
+	       "\n",
 	       options.fibers, names[level], options.policy, xst_insn_name(fiber_system.insn),
 	       fiber_system.ctx_bytes, options.seed);
 	printf("%" PRIu64 " preemptions %s (%" PRIu64 " by the timer, %" PRIu64 " raised), %" PRIu64

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A kernel that embeds libxst: one CPU, two tasks in ring 3 that keep values in all of their x87, SSE
- * and AVX registers, a timer that switches between them, and every policy in turn. It ends with "OK" on
- * the serial port when no task ever saw a wrong register.
+ * A kernel that embeds libxst: one CPU, two tasks in ring 3 that keep values in all of their x87,
+ * SSE and AVX registers, a timer that switches between them, and every policy in turn. It ends with
+ * "OK" on the serial port when no task ever saw a wrong register.
  *
  * The library is called in six places, each marked with its number in docs/embedding.md.
  */
@@ -11,7 +11,7 @@
 #define SWITCHES_EACH 200u /* under each policy */
 
 struct task {
-	uint64_t *frame; /* what leave() pops: 15 registers, vector, error code, IRETQ's five words */
+	uint64_t *frame; /* what leave() pops: 15 registers, vector, error code, five of IRETQ */
 	struct xst_ctx fpu;
 	XST_AREA(area, 4096);
 	XST_AREA(kernel_stack, 4096);

@@ -26,15 +26,16 @@ static bool have_avx(void)
 	return (lo & 4) != 0;
 }
 
+#define TO_15 "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
+
 /* @wait rounds of a loop between writing and reading; half of the rounds end with a yield. */
 #define ROUND(move, width)                                                                         \
 	__asm__ volatile("fninit\n\tfldcw %c[fcw](%[in])\n\tldmxcsr %c[mxcsr](%[in])\n\t"          \
 			 ".irp n, 7,6,5,4,3,2,1,0\n\tfldl %c[st]+8*\\n(%[in])\n\t.endr\n\t"        \
-			 ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t" move                   \
-			 " 32*\\n(%[in]), %%" width "\\n\n\t.endr\n\t"                              \
-			 "1:\tpause\n\tdec %[wait]\n\tjnz 1b\n\ttest $1, %[odd]\n\tjz 2f\n\tint $0x80\n"   \
-			 "2:\t.irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t" move               \
-			 " %%" width "\\n, 32*\\n(%[out])\n\t.endr\n\t"                             \
+			 ".irp n, " TO_15 move " 32*\\n(%[in]), %%" width "\\n\n\t.endr\n"          \
+			 "1:\tpause\n\tdec %[wait]\n\tjnz 1b\n\t"                                 \
+			 "test $1, %[odd]\n\tjz 2f\n\tint $0x80\n"                                 \
+			 "2:\t.irp n, " TO_15 move " %%" width "\\n, 32*\\n(%[out])\n\t.endr\n\t"   \
 			 ".irp n, 0,1,2,3,4,5,6,7\n\tfstpl %c[st]+8*\\n(%[out])\n\t.endr\n\t"      \
 			 "fnstcw %c[fcw](%[out])\n\tstmxcsr %c[mxcsr](%[out])\n\tldmxcsr %[usual]" \
 			 : [wait] "+r"(wait)                                                       \

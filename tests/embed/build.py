@@ -25,7 +25,9 @@ failed = []
 
 
 def expect(ok, what, why=""):
-    print(f"{'PASS' if ok else 'FAIL'}: {what}" + (f"\n{why}" if why and not ok else ""), flush=True)
+    print(f"{'PASS' if ok else 'FAIL'}: {what}", flush=True)
+    if why and not ok:
+        print(why, flush=True)
     if not ok:
         failed.append(what)
     return ok

@@ -87,7 +87,8 @@ static void own_controls(void **state)
 	(void)state;
 	for (unsigned p = 0; p < 4; p++)
 		for (unsigned w = 0; w < 3; w++) {
-			run_two(policies[p], ways[w].how, ways[w].leave, rounds_to_zero, looks_only);
+			run_two(policies[p], ways[w].how, ways[w].leave, rounds_to_zero,
+				looks_only);
 			printf("%s, %s: A %#x %#x, B %#x %#x\n", policies[p], ways[w].name,
 			       again.mxcsr, again.fcw, other.mxcsr, other.fcw);
 			assert_int_equal(first.mxcsr, 0x7f80);
@@ -100,8 +101,8 @@ static void own_controls(void **state)
 		}
 }
 
-/* "RTL-05": A leaves with three values on the x87 stack; B comes with an empty one, and A's are there
- * when A comes back. */
+/* "RTL-05": A leaves with three values on the x87 stack; B comes with an empty one, and A's are
+ * there when A comes back. */
 static void three_on_the_stack(void *argument)
 {
 	(void)argument;

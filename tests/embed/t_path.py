@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How much machine code a switch is: the text that remains of the library, built for one save family
-(-DXST_ONLY_INSN), with all ways of its own, when the linker keeps nothing but what the three events of the switch path reach.
+(-DXST_ONLY_INSN), with all ways of its own, when the linker keeps nothing but what the three events of
+the switch path reach.
 
     t_path.py ROOT DIST
 """
