@@ -458,7 +458,9 @@ static XST_COLD bits_t clear_registers(struct xst_cpu *cpu, bits_t b)
 	cpu->n.clears++;
 	if ((b & XST_B_FIP) && insn_of(b) == XST_INSN_FXSAVE)
 		xst_w_scrub_fip(cpu->world);
-	vector = xst_w_load(cpu->world, insn_of(b), cpu->sys->fresh, cpu->mask);
+	/* Not by a restore: in the standard format it would touch where they lie, behind the struct. */
+	(void)release_tiles(cpu);
+	vector = xst_w_load(cpu->world, insn_of(b), cpu->sys->fresh, cpu->sys->mask);
 	XST_ASSERT(!vector);
 	(void)vector;
 	cpu->owner = NULL;
