@@ -57,7 +57,8 @@ static const struct opt options[] = {
         {OPT_FORMAT, 0, "format", "FORMAT", "text, json or sarif"},
         {OPT_NOTES, 'n', "notes", NULL, "list notes one by one, not only errors"},
         {OPT_BASELINE, 'b', "baseline", "FILE", "report only findings that FILE does not hold"},
-        {OPT_WRITE, 0, "write-baseline", "FILE", "write all findings of this run to FILE;\n"
+        {OPT_WRITE, 0, "write-baseline", "FILE",
+         "write all findings of this run to FILE;\n"
          "they are accepted then, and the exit status is 0"},
         {OPT_EXPLAIN, 0, "explain", "RULE",
          "why a rule matters and how to mend it; all: every rule"},
@@ -148,7 +149,8 @@ static int report(struct request *q)
 		return ui_error(CMD, UI_USAGE, "%s", why);
 	}
 	if (q->write && !lint_baseline_write(&run->graph->found, &q->out))
-		return ui_error(CMD, UI_USAGE, "%s cannot be written: %s", q->write, strerror(errno));
+		return ui_error(CMD, UI_USAGE, "%s cannot be written: %s", q->write,
+		                strerror(errno));
 	if (run->lines)
 		lint_lines(run);
 	if (!strcmp(q->format, "json"))

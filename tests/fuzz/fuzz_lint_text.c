@@ -18,8 +18,8 @@ static char here[] = "lib.ko", path[] = "/lib/modules/lib.ko";
 
 static void configuration(const char *text)
 {
-	static const char *const names[] = {"f", "mutex_lock", "kernel_fpu_begin_mask", "my.isra.0",
-	                                    "a.part.1.cold", ""};
+	static const char *const names[] = {"f",         "mutex_lock",    "kernel_fpu_begin_mask",
+	                                    "my.isra.0", "a.part.1.cold", ""};
 	struct lint_object obj = {.path = path, .module = here, .relocatable = true};
 	struct lint_conf *conf = lint_conf_new();
 	char why[512];

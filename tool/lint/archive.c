@@ -172,18 +172,21 @@ static bool archive_read(struct archive *a, struct lint_opened *o)
 		if (bytes - at == 1 && *head == '\n')
 			break;
 		if (bytes - at < HEADER || memcmp(head + 58, "`\n", 2) != 0)
-			return failed(o, a->path, "is a damaged archive: a member's header is not whole");
+			return failed(o, a->path,
+			              "is a damaged archive: a member's header is not whole");
 		memcpy(field, head + 48, 10);
 		field[10] = '\0';
 		size = strtoul(field, &rest, 10);
 		if (rest == field || *rest != ' ')
-			return failed(o, a->path, "is a damaged archive: a member's size is no number");
+			return failed(o, a->path,
+			              "is a damaged archive: a member's size is no number");
 		at += HEADER;
 		index = !strncmp(head, "/ ", 2) || !strncmp(head, "/SYM64/ ", 8) ||
 		        !strncmp(head, "__.SYMDEF", 9);
 		kept = !a->thin || index || !strncmp(head, "// ", 3);
 		if (kept && size > bytes - at)
-			return failed(o, a->path, "is a truncated archive: its last member is not whole");
+			return failed(o, a->path,
+			              "is a truncated archive: its last member is not whole");
 		if (!strncmp(head, "// ", 3)) {
 			a->names = (const char *)data + at;
 			a->name_bytes = size;
@@ -193,7 +196,8 @@ static bool archive_read(struct archive *a, struct lint_opened *o)
 				return failed(o, a->path, "has too many members");
 			if (!name_read(a, head, (const char *)data + at, kept ? size : 0, name,
 			               sizeof(name), &skip))
-				return failed(o, a->path, "is a damaged archive: a member has no name");
+				return failed(o, a->path,
+				              "is a damaged archive: a member has no name");
 			snprintf(full, sizeof(full), "%s(%s)", a->path, name);
 			lint_clean(full + strlen(a->path));
 			if (!strncmp(name, "__.SYMDEF", 9))

@@ -52,10 +52,12 @@ static bool inside_mark(const struct lint_graph *g, uint8_t *inside)
 		}
 	}
 	for (i = 0; i < n; i++)
-		for (part = list[i]; part != NO_NODE; part = part == list[i] ? g->node[part].cold : NO_NODE)
+		for (part = list[i]; part != NO_NODE;
+		     part = part == list[i] ? g->node[part].cold : NO_NODE)
 			for (k = 0; k < g->node[part].nlink; k++) {
 				const struct lint_link *link = &g->link[g->node[part].link + k];
-				uint32_t to = link->node == NO_NODE ? NO_NODE : g->node[link->node].whole;
+				uint32_t to =
+				        link->node == NO_NODE ? NO_NODE : g->node[link->node].whole;
 
 				if (to == NO_NODE || inside[to] || !(link->seen & SEEN_ENTRY))
 					continue;
@@ -477,7 +479,9 @@ bool lint_graph_check(struct lint_graph *g)
 			if (n->whole == id && n->sum & SUM_REQUIRES && !excused(n) &&
 			    (n->callers == UINT32_MAX ||
 			     flags & (FUNC_EXPORTED | FUNC_POINTER | FUNC_ENTRY)) &&
-			    (n->callers == UINT32_MAX ? 0u : n->uses ? 2u : 1u) == pass)
+			    (n->callers == UINT32_MAX ? 0u
+			     : n->uses                ? 2u
+			                              : 1u) == pass)
 				requirement(&w, id);
 		}
 	for (id = 0; id < g->nnode; id++) {

@@ -16,8 +16,8 @@
 #include "lint/object.h"
 #include "lint_profiles.h" /* generated from profiles/: lint_profile_names, lint_profile_texts */
 
-#define WORDS    40
-#define FILE_MAX (1u << 20)
+#define WORDS        40
+#define FILE_MAX     (1u << 20)
 #define OVER_PROFILE (1u << 20) /* rank of the first line of a file */
 
 struct lint_conf *lint_conf_new(void)
@@ -273,9 +273,8 @@ static const char *line_read(struct lint_conf *conf, char *line)
 	if (reason)
 		return "only owner, pointer, forbid, begins, ends, state and foreign take a reason";
 	if (!strcmp(word[0], "profile"))
-		return n == 2 && !conf->in_profile
-		               ? profile_line(conf, word[1])
-		               : "profile wants the name of a built-in profile";
+		return n == 2 && !conf->in_profile ? profile_line(conf, word[1])
+		                                   : "profile wants the name of a built-in profile";
 	if (!strcmp(word[0], "pair"))
 		return pair_line(conf, word, n);
 	if (!strcmp(word[0], "severity"))

@@ -41,12 +41,12 @@ struct lint_pair {
 
 struct lint_role {
 	enum lint_role_kind kind;
-	char *name;    /* may hold wildcards */
-	uint32_t pair; /* index, of BEGIN and END */
-	int gfp_arg;   /* of SLEEP: argument with allocation flags, or -1 */
-	char *reason;  /* why an annotation holds; shown when it was applied */
-	char *object;  /* where it holds: patterns with commas, or "kernel"; NULL: everywhere */
-	uint32_t rank; /* of several that fit, the highest counts */
+	char *name;     /* may hold wildcards */
+	uint32_t pair;  /* index, of BEGIN and END */
+	int gfp_arg;    /* of SLEEP: argument with allocation flags, or -1 */
+	char *reason;   /* why an annotation holds; shown when it was applied */
+	char *object;   /* where it holds: patterns with commas, or "kernel"; NULL: everywhere */
+	uint32_t rank;  /* of several that fit, the highest counts */
 	bool from_file; /* not of a built-in profile */
 	bool matched;   /* some function has this name */
 	unsigned used;

@@ -201,7 +201,8 @@ bool lint_baseline_read(struct lint_findings *all, const char *path, size_t *fix
 	    isdigit((unsigned char)line[sizeof(magic) - 1])) {
 		snprintf(why, why_bytes,
 		         "%s is a baseline of another version, whose keys say less; write it again "
-		         "with --write-baseline", path);
+		         "with --write-baseline",
+		         path);
 		goto out;
 	}
 	while ((got = getline(&line, &cap, f)) > 0) {

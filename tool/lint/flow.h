@@ -64,7 +64,7 @@ struct flow {
 	uint32_t first_use, uses, first_end;
 	struct lint_site *site;
 	uint32_t nsite;
-	uint8_t *used[255]; /* of each site: which FP instructions were counted, bit by bit */
+	uint8_t *used[255];       /* of each site: which FP instructions were counted, bit by bit */
 	struct state *table_jump; /* states at a computed jump */
 	uint32_t ntable_jump;
 };

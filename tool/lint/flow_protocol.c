@@ -308,8 +308,8 @@ static void call_node(struct flow *f, uint32_t i, struct proto *p, const struct 
 			if (n->fp & (FP_SAVES | FP_RESTORES))
 				REPORT(f, RULE_STATE_INSN, i, name,
 				       "%s saves or loads the state itself, behind the back of the "
-				       "section that was begun at +0x%x", name,
-				       s->off - f->frag[0].off);
+				       "section that was begun at +0x%x",
+				       name, s->off - f->frag[0].off);
 		}
 		if (reaches_pointer(f->g, n, 2))
 			s->indirect = true;

@@ -71,7 +71,8 @@ static void overrides_mark(struct lint_graph *g)
 		    n->obj->kernel_module)
 			continue;
 		e = extern_find(g, lint_node_name(n));
-		if (!e || e->node == NO_NODE || e->node == id || g->node[e->node].obj->kernel_module)
+		if (!e || e->node == NO_NODE || e->node == id ||
+		    g->node[e->node].obj->kernel_module)
 			continue;
 		n->instead = e->node;
 	}
@@ -144,7 +145,6 @@ static bool nodes_make(struct lint_graph *g)
 				node->role->matched = true;
 			if (f->flags & (FUNC_EXPORTED | FUNC_GLOBAL) && !define(g, f->name, id))
 				return false;
-
 		}
 	return true;
 }
@@ -218,7 +218,9 @@ static bool link_make(struct lint_graph *g, size_t *cap, size_t o, uint32_t from
 	bool jump = ev->kind == EV_JUMP || ev->kind == EV_ALT_JUMP;
 	struct lint_link l = {.off = ev->off,
 	                      .node = NO_NODE,
-	                      .kind = call ? EV_CALL : jump ? EV_JUMP : EV_INDIRECT,
+	                      .kind = call   ? EV_CALL
+	                              : jump ? EV_JUMP
+	                                     : EV_INDIRECT,
 	                      .alt = ev->kind == EV_ALT_CALL || ev->kind == EV_ALT_JUMP,
 	                      .from = from,
 	                      .next_caller = UINT32_MAX};
@@ -293,7 +295,8 @@ static bool links_make(struct lint_graph *g)
 			for (k = 0; k < f->nev; k++) {
 				const struct lint_event *ev = &obj->ev[f->ev + k];
 
-				if (ev->kind == EV_FP || ev->kind == EV_POINTER || ev->kind == EV_BAD)
+				if (ev->kind == EV_FP || ev->kind == EV_POINTER ||
+				    ev->kind == EV_BAD)
 					continue;
 				if (!link_make(g, &cap, o, id, ev, &cursor))
 					return false;

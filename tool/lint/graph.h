@@ -77,8 +77,8 @@ struct lint_site {
 struct lint_node {
 	struct lint_object *obj;
 	uint32_t func;
-	uint32_t whole; /* the function that this is the cold part of, else itself */
-	uint32_t cold;  /* its cold part, or NO_NODE */
+	uint32_t whole;   /* the function that this is the cold part of, else itself */
+	uint32_t cold;    /* its cold part, or NO_NODE */
 	uint32_t instead; /* of a weak function: the one that the linker takes, or NO_NODE */
 	struct lint_role *role;
 	uint32_t link, nlink; /* in lint_graph.link */

@@ -154,13 +154,14 @@ struct lint_object *lint_object_open(const char *path, size_t file_part, struct 
 	obj->tag = obj->module;
 	obj->elf = elf_memory((char *)data, bytes);
 	if (!obj->elf || elf_kind(obj->elf) != ELF_K_ELF || !gelf_getehdr(obj->elf, &eh)) {
-		snprintf(why, why_bytes,
-		         bytes >= 4 && !memcmp(data, ELFMAG, SELFMAG)
-		                 ? "is cut short: not even its header is whole"
-		         : bytes >= 4 && !memcmp(data, "BC\xc0\xde", 4)
-		                 ? "is LLVM bitcode, not an ELF object; check what the linker makes "
-		                   "of it"
-		                 : "is not an ELF object");
+		snprintf(
+		        why, why_bytes,
+		        bytes >= 4 && !memcmp(data, ELFMAG, SELFMAG)
+		                ? "is cut short: not even its header is whole"
+		        : bytes >= 4 && !memcmp(data, "BC\xc0\xde", 4)
+		                ? "is LLVM bitcode, not an ELF object; check what the linker makes "
+		                  "of it"
+		                : "is not an ELF object");
 		goto fail;
 	}
 	if (eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64 ||

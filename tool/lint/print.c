@@ -90,8 +90,8 @@ static void table_of(const struct lint_row *rows, size_t n)
 	for (i = 0; i < n; i++) {
 		const struct lint_row *r = &rows[i];
 
-		if (!r->fp_insns && !r->state_insns && !r->begins && !r->errors &&
-		    !r->warnings && !r->notes)
+		if (!r->fp_insns && !r->state_insns && !r->begins && !r->errors && !r->warnings &&
+		    !r->notes)
 			continue;
 		lint_families_text(r->fp & ~(uint32_t)FP_STATE, families, sizeof(families));
 		lint_needs_text(r->need, need, sizeof(need));

@@ -262,8 +262,7 @@ static const char *profile_guess(const struct pool *p)
 	for (i = 0; i < p->n; i++) {
 		char why[512];
 		bool skip = p->item[i].twice || p->item[i].nfailed;
-		struct lint_image *image =
-		        skip ? NULL : item_image(&p->item[i], why, sizeof(why));
+		struct lint_image *image = skip ? NULL : item_image(&p->item[i], why, sizeof(why));
 		struct lint_opened o;
 		unsigned version = 0;
 

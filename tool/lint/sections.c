@@ -149,7 +149,8 @@ static bool sections_read(struct reader *r)
 static bool symtab_read(struct reader *r, size_t i, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	struct lint_object *obj = r->obj;
-	Elf_Scn *str = sh->sh_link && sh->sh_link < obj->nsec ? elf_getscn(r->elf, sh->sh_link) : NULL;
+	Elf_Scn *str =
+	        sh->sh_link && sh->sh_link < obj->nsec ? elf_getscn(r->elf, sh->sh_link) : NULL;
 	Elf_Data *sd = str ? elf_getdata(str, NULL) : NULL, *d = elf_getdata(scn, NULL);
 	size_t k;
 
@@ -246,14 +247,18 @@ static bool tables_read(struct reader *r, bool symbols)
 		    (sh.sh_type != SHT_RELA && sh.sh_type != SHT_REL && sh.sh_type != TYPE_CREL))
 			continue;
 		if (!sh.sh_info || sh.sh_info >= obj->nsec)
-			return fail(r, "is damaged: section %s relocates a section that is not "
-			               "there", obj->sec[i].name);
+			return fail(r,
+			            "is damaged: section %s relocates a section that is not "
+			            "there",
+			            obj->sec[i].name);
 		/* What is only for debuggers is large and says nothing to us. */
 		if (!(obj->sec[sh.sh_info].flags & SHF_ALLOC))
 			continue;
 		if (sh.sh_type != SHT_RELA)
-			return fail(r, "cannot be checked: section %s holds relocations of a kind "
-			               "that is not supported", obj->sec[i].name);
+			return fail(r,
+			            "cannot be checked: section %s holds relocations of a kind "
+			            "that is not supported",
+			            obj->sec[i].name);
 		if (!rel_read(r, &obj->sec[sh.sh_info], scn, &sh))
 			return false;
 	}

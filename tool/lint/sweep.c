@@ -264,7 +264,8 @@ static bool function(struct lint_object *obj, struct lint_func *f, size_t *curso
 		case FAST_CALL_IND:
 		case FAST_JMP_IND:
 			if (by_name(s, p, off, len))
-				ok = event(obj, off, kind == FAST_CALL_IND ? EV_CALL : EV_JUMP, len);
+				ok = event(obj, off, kind == FAST_CALL_IND ? EV_CALL : EV_JUMP,
+				           len);
 			else
 				ok = event(obj, off, EV_INDIRECT, len);
 			break;
@@ -321,8 +322,8 @@ const char *lint_fp_name(const struct lint_object *obj, uint32_t sec, uint32_t o
 
 	if (lint_decode(s->data + off, (size_t)(s->size - off), off, &insn) && insn.fp)
 		return lint_mnemonic(s->data + off, (size_t)(s->size - off));
-	for (i = alt_find(obj, sec, off); i < obj->nalt && obj->alt[i].sec == sec &&
-	                                  obj->alt[i].off < off + insn.len; i++) {
+	for (i = alt_find(obj, sec, off);
+	     i < obj->nalt && obj->alt[i].sec == sec && obj->alt[i].off < off + insn.len; i++) {
 		const struct lint_alt *a = &obj->alt[i];
 		const uint8_t *p = obj->sec[a->rep_sec].data + a->rep_off;
 		uint32_t at;

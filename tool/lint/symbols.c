@@ -239,7 +239,8 @@ const char *lint_object_blind(const struct lint_object *obj)
 		lto |= !strncmp(s->name, ".gnu.lto_", 9);
 	}
 	if (obj->nfunc)
-		return code ? "holds a section of code without symbols, so its functions cannot be told "
+		return code ? "holds a section of code without symbols, so its functions cannot be "
+		              "told "
 		              "apart"
 		            : NULL;
 	return code      ? "holds code but no symbols, so its functions cannot be told apart"

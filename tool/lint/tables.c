@@ -139,8 +139,8 @@ static bool edge_add(struct lint_object *obj, struct lint_target from, struct li
 
 static bool wrong(char *why, size_t why_bytes, const char *name)
 {
-	snprintf(why, why_bytes, "cannot be checked: its table %s is damaged or of an unknown layout",
-	         name);
+	snprintf(why, why_bytes,
+	         "cannot be checked: its table %s is damaged or of an unknown layout", name);
 	return false;
 }
 
@@ -219,7 +219,8 @@ bool lint_alternatives_read(struct lint_object *obj, char *why, size_t why_bytes
 {
 	struct table t;
 
-	if (table_find(obj, ".altinstructions", "__alt_instructions", "__alt_instructions_end", &t) &&
+	if (table_find(obj, ".altinstructions", "__alt_instructions", "__alt_instructions_end",
+	               &t) &&
 	    !alts_read(obj, &t))
 		return wrong(why, why_bytes, ".altinstructions");
 	if (obj->nalt)
@@ -236,7 +237,8 @@ bool lint_tables_read(struct lint_object *obj, char *why, size_t why_bytes)
 		if (t.bytes % 16 || !pairs_read(obj, &t, 16))
 			return wrong(why, why_bytes, "__jump_table");
 	}
-	if (table_find(obj, "__ex_table", "__start___ex_table", "__stop___ex_table", &t) && t.bytes) {
+	if (table_find(obj, "__ex_table", "__start___ex_table", "__stop___ex_table", &t) &&
+	    t.bytes) {
 		uint32_t step = entry_bytes(obj, &t, fixups);
 
 		if (!step || !pairs_read(obj, &t, step))

@@ -251,7 +251,8 @@ static bool unpack(const uint8_t *data, size_t bytes, struct lint_image **image,
 		return false;
 	}
 	if (!ok || !s.used) {
-		snprintf(why, why_bytes, s.full ? "%s" : "cannot be unpacked: its %s data is damaged",
+		snprintf(why, why_bytes,
+		         s.full ? "%s" : "cannot be unpacked: its %s data is damaged",
 		         s.full ? s.full : names[packing]);
 		free(s.data);
 		return false;
@@ -333,9 +334,9 @@ struct lint_image *lint_image_load(const char *path, char *why, size_t why_bytes
 			s.data = NULL;
 	} else {
 		snprintf(why, why_bytes, "%s",
-		         s.full                             ? "is too large to be read from a pipe"
+		         s.full                           ? "is too large to be read from a pipe"
 		         : S_ISREG(st.st_mode) || !s.used ? "is empty"
-		                                            : "cannot be read");
+		                                          : "cannot be read");
 		goto out;
 	}
 	if (!image) {

@@ -77,8 +77,7 @@ bool lint_names_keep(struct lint_names *names, const struct lint_object *obj)
 	for (i = 1; ok && i < obj->nsym; i++)
 		if (obj->sym[i].st_shndx == SHN_UNDEF && obj->sym[i].st_name < obj->str_bytes &&
 		    obj->str[obj->sym[i].st_name])
-			ok = hash_push(&names->imports,
-			               name_hash(obj->str + obj->sym[i].st_name));
+			ok = hash_push(&names->imports, name_hash(obj->str + obj->sym[i].st_name));
 	for (i = 0; ok && i < obj->nfunc; i++) {
 		if (obj->func[i].flags & FUNC_EXPORTED)
 			ok = hash_push(&names->exports, name_hash(obj->func[i].name));
