@@ -2,6 +2,8 @@
 /* A task's state between the kernel's own images and the one that user space knows. */
 #include <xst/uabi.h>
 
+#include "twin.h"
+
 static uint64_t user_mask(const struct xst_system *sys, uint64_t mask)
 {
 	return (mask ? mask : sys->xcr0 & ~sys->dynamic) | XST_MASK_LEGACY;
@@ -182,8 +184,11 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 	struct xst_convert how = {from->layout->mask & ~layout->mask & ~XST_MASK_LEGACY,
 				  sys->caps.mxcsr_mask, false};
 	uint64_t bv;
-	int err = judge(t, from, mxcsr, diag);
+	int err;
 
+	if (XST_TWIN(FRAME_HALF) && (from->layout->mask & XST_MASK_PKRU))
+		t->ctx->pkru = xst_get32(from->area, from->layout->offset[XST_COMP_PKRU]);
+	err = judge(t, from, mxcsr, diag);
 	if (err)
 		return err;
 	bv = xst_get64(from->area, XST_OFF_XSTATE_BV);
@@ -199,7 +204,7 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 	/* From here on nothing can fail. */
 	if (sys->apart)
 		put_apart(t, from);
-	if (sys->pkru)
+	if (sys->pkru && !XST_TWIN(FRAME_PKRU))
 		t->ctx->pkru = bv & XST_MASK_PKRU & from->layout->mask
 				       ? xst_get32(from->area, from->layout->offset[XST_COMP_PKRU])
 				       : 0;

@@ -3,6 +3,8 @@
  * The events. Each runs the engine's function as a kernel would, on CPU @c, and says what every
  * register of the tasks concerned ought to hold from now on.
  */
+#include <xst/uabi.h>
+
 #include "events.h"
 
 static void breaks(struct machine *m, enum check check, const char *how)
@@ -209,15 +211,23 @@ static bool can_read(const struct machine *m, unsigned c, unsigned t)
 	return reachable(m, c, t) && m->task[t].area && !spoiled(m, t);
 }
 
-static void run_read(struct machine *m, unsigned c, unsigned t)
+/* Is all that @t's images say its own? Its area is current. */
+static bool is_whole(struct machine *m, unsigned t)
 {
 	unsigned k;
 
-	xst_ctx_flush(&m->cpu[c], &m->task[t]);
-	m->mode[c] = KERNEL;
 	for (k = 0; k < COMPS; k++)
 		if (machine_has(m, k) && machine_image(m, t, k) != m->want[t][k])
-			breaks(m, CHECK_I1, "the image that is read is not the task's state");
+			return false;
+	return true;
+}
+
+static void run_read(struct machine *m, unsigned c, unsigned t)
+{
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	if (!is_whole(m, t))
+		breaks(m, CHECK_I1, "the image that is read is not the task's state");
 }
 
 static bool can_edit(const struct machine *m, unsigned c, unsigned a)
@@ -305,6 +315,7 @@ static void begin(struct machine *m, unsigned t, bool empty)
 	m->alive[t] = true;
 	m->blind_row[t] = 0;
 	xst_perm_init(&m->sys, &m->perm[t]);
+	m->has_frame[t] = false;
 	set_all(m, t, TOKEN_INIT);
 }
 
@@ -318,6 +329,9 @@ static void run_fork(struct machine *m, unsigned c, unsigned child)
 	memcpy(m->want[child], m->want[machine_task(m, parent)], COMPS);
 	m->want[child][C_TILE] = TOKEN_INIT;
 	m->perm[child] = m->perm[machine_task(m, parent)];
+	/* Its memory is a copy, too. */
+	m->has_frame[child] = m->has_frame[machine_task(m, parent)];
+	memcpy(m->frame[child], m->frame[machine_task(m, parent)], COMPS);
 	if (m->cpu[c].n.saves > 1 || m->cpu[c].n.loads)
 		breaks(m, CHECK_I3, "a fork saves at most once and loads nothing");
 }
@@ -346,6 +360,7 @@ static void run_exec(struct machine *m, unsigned c, unsigned a)
 
 	(void)a;
 	xst_perm_init(&m->sys, &m->perm[t]);
+	m->has_frame[t] = false;
 	xst_ctx_exec(&m->cpu[c], m->cpu[c].cur);
 	m->mode[c] = KERNEL;
 	set_all(m, t, TOKEN_INIT);
@@ -362,6 +377,7 @@ static void run_exit(struct machine *m, unsigned c, unsigned t)
 	xst_ctx_exit(&m->cpu[c], &m->task[t]);
 	m->mode[c] = KERNEL;
 	m->alive[t] = false;
+	m->has_frame[t] = false;
 	set_all(m, t, TOKEN_INIT);
 	forget(m, t);
 }
@@ -532,6 +548,143 @@ static void run_irq(struct machine *m, unsigned c, unsigned need)
 	m->mode[c] = KERNEL;
 }
 
+/* What frames are made of: the image that user space knows, with all that the task may have. */
+static uint8_t outside[4096] __attribute__((aligned(64)));
+
+static uint8_t *outside_byte(const struct xst_layout *layout, unsigned k)
+{
+	return k == C_X87 ? outside + 32 : outside + layout->offset[comp_id[k]];
+}
+
+/* Is component @k one that frames hold? */
+static bool in_frames(const struct machine *m, unsigned k)
+{
+	return machine_has(m, k) && k != C_CET;
+}
+
+static bool uabi_of(struct machine *m, unsigned t, struct xst_uabi *uabi, struct xst_layout *layout)
+{
+	*uabi = (struct xst_uabi){.sys = &m->sys, .ctx = &m->task[t]};
+	memset(layout, 0, sizeof(*layout));
+	return xst_uabi_layout(&m->sys, m->sys.xcr0, layout, NULL) == XST_OK &&
+	       layout->bytes <= sizeof(outside);
+}
+
+/* The task goes on with fresh registers: a handler begins, or a frame was refused. */
+static void give_fresh(struct machine *m, unsigned c, unsigned t)
+{
+	struct xst_uabi uabi;
+	struct xst_layout layout;
+	const struct xst_image fresh = {outside, sizeof(outside), &layout};
+	const uint8_t cet = m->want[t][C_CET];
+
+	if (!uabi_of(m, t, &uabi, &layout) ||
+	    xst_image_fresh(&fresh, m->sys.caps.mxcsr_mask, NULL) ||
+	    xst_uabi_set(&uabi, &fresh, XST_UABI_MXCSR_ALWAYS, NULL))
+		breaks(m, CHECK_WORLD, "a fresh state is refused");
+	xst_ctx_changed(&m->cpu[c], &m->task[t]);
+	set_all(m, t, TOKEN_INIT);
+	m->want[t][C_CET] = cet;
+	forget(m, t);
+}
+
+static bool can_signal(const struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = cur(m, c);
+
+	(void)a;
+	return m->cfg->signals && m->sys.insn >= XST_INSN_FXSAVE && t != NONE &&
+	       can_read(m, c, t) && !m->has_frame[t];
+}
+
+static void run_signal(struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = cur(m, c);
+	struct xst_uabi uabi;
+	struct xst_layout layout;
+	const struct xst_image to = {outside, sizeof(outside), &layout};
+	unsigned k;
+
+	(void)a;
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	if (!uabi_of(m, t, &uabi, &layout) || xst_uabi_get(&uabi, &to, NULL)) {
+		breaks(m, CHECK_WORLD, "a frame cannot be written");
+		return;
+	}
+	for (k = 0; k < COMPS; k++) {
+		m->frame[t][k] = in_frames(m, k) ? *outside_byte(&layout, k) : TOKEN_INIT;
+		if (in_frames(m, k) && m->frame[t][k] != m->want[t][k])
+			breaks(m, CHECK_I1, "the frame that is written is not the task's state");
+	}
+	m->has_frame[t] = true;
+	give_fresh(m, c, t);
+}
+
+static bool can_sigreturn(const struct machine *m, unsigned c, unsigned a)
+{
+	const unsigned t = cur(m, c);
+
+	(void)a;
+	return is_free(m, c) && t != NONE && m->has_frame[t] && m->task[t].area;
+}
+
+/* Back from a handler. A frame may be harmed, or name tiles that this task has no room for: then
+ * nothing of it counts. */
+static void take_frame(struct machine *m, unsigned c, bool harmed)
+{
+	const unsigned t = cur(m, c);
+	const bool no_room = m->frame[t][C_TILE] && !m->task[t].dynamic;
+	struct xst_uabi uabi;
+	struct xst_layout layout;
+	const struct xst_image from = {outside, sizeof(outside), &layout};
+	uint64_t *words = (uint64_t *)(void *)(outside + XST_HEADER_OFFSET);
+	unsigned k;
+	int err = XST_OK;
+
+	xst_ctx_flush(&m->cpu[c], &m->task[t]);
+	m->mode[c] = KERNEL;
+	m->has_frame[t] = false;
+	if (!uabi_of(m, t, &uabi, &layout) ||
+	    xst_image_fresh(&from, m->sys.caps.mxcsr_mask, NULL)) {
+		breaks(m, CHECK_WORLD, "there are no frames here");
+		return;
+	}
+	for (k = 0; k < COMPS; k++) {
+		if (!in_frames(m, k) || !m->frame[t][k])
+			continue;
+		*outside_byte(&layout, k) = m->frame[t][k];
+		words[0] |= XST_MASK(comp_id[k]);
+	}
+	words[1] = harmed; /* XCOMP_BV */
+	err = xst_uabi_set(&uabi, &from, XST_UABI_MXCSR_ALWAYS, NULL);
+	if ((err != XST_OK) != (harmed || no_room))
+		breaks(m, CHECK_WORLD, "a good frame is refused, or a bad one is not");
+	if (err) {
+		if (!spoiled(m, t) && !is_whole(m, t))
+			breaks(m, CHECK_I1, "a frame that was refused changed the task");
+		give_fresh(m, c, t);
+		return;
+	}
+	xst_ctx_changed(&m->cpu[c], &m->task[t]);
+	for (k = 0; k < COMPS; k++)
+		if (in_frames(m, k))
+			m->want[t][k] = m->frame[t][k];
+	forget(m, t);
+}
+
+static void run_sigreturn(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	take_frame(m, c, false);
+}
+
+static void run_badframe(struct machine *m, unsigned c, unsigned a)
+{
+	(void)a;
+	take_frame(m, c, true);
+}
+
 static bool can_permit(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
@@ -599,6 +752,9 @@ const struct event events[] = {
 	{"settle",  ARG_TASK,      TASKS,         can_settle,  run_settle,  "a task is marked for migration"},
 	{"offline", ARG_NONE,      1,             can_offline, run_offline, "the CPU goes down or to sleep"},
 	{"online",  ARG_NONE,      1,             can_online,  run_online,  "it comes back, its registers lost"},
+	{"signal",  ARG_NONE,      1,             can_signal,  run_signal,  "a frame is written, the handler begins"},
+	{"sigreturn", ARG_NONE,    1,             can_sigreturn, run_sigreturn, "the frame is taken back"},
+	{"badframe", ARG_NONE,     1,             can_sigreturn, run_badframe, "the same, and it is refused"},
 	{"permit",  ARG_NONE,      1,             can_permit,  run_permit,  "the running task asks for tiles"},
 	{"grow",    ARG_TASK,      TASKS,         can_grow,    run_grow,    "a task gets room for them"},
 	{"idle",    ARG_NONE,      1,             can_idle,    run_idle,    "a CPU without a task releases them"},

@@ -38,6 +38,7 @@ static const char usage[] =
 	"  --knob             policies change while running\n"
 	"  --empty            tasks that get their area at first use\n"
 	"  --spoil            images that a restore refuses\n"
+	"  --signals          signal frames, good and bad\n"
 	"  --sections         the kernel uses registers, in tasks and in interrupts\n"
 	"  --states N         stop after so many distinct states (default 100000)\n"
 	"  --depth N          stop at this depth\n"
@@ -138,7 +139,7 @@ static bool parse_twin(const char *name)
 	return false;
 }
 
-enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SECTIONS, O_STATES,
+enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SIGNALS, O_SECTIONS, O_STATES,
        O_DEPTH, O_COMPLETE, O_AT_LEAST, O_TWIN, O_EXPECT, O_REPLAY, O_WALK, O_SEED, O_SEQUENCES,
        O_PROGRESS };
 
@@ -148,7 +149,7 @@ static const struct option long_options[] = {
 	{"mix", 0, NULL, O_MIX},         {"knob", 0, NULL, O_KNOB},
 	{"empty", 0, NULL, O_EMPTY},     {"spoil", 0, NULL, O_SPOIL},
 	{"states", 1, NULL, O_STATES},   {"depth", 1, NULL, O_DEPTH},
-	{"sections", 0, NULL, O_SECTIONS}, {"complete", 0, NULL, O_COMPLETE}, {"at-least", 1, NULL, O_AT_LEAST},
+	{"signals", 0, NULL, O_SIGNALS}, {"sections", 0, NULL, O_SECTIONS}, {"complete", 0, NULL, O_COMPLETE}, {"at-least", 1, NULL, O_AT_LEAST},
 	{"twin", 1, NULL, O_TWIN},       {"expect", 1, NULL, O_EXPECT},
 	{"replay", 1, NULL, O_REPLAY},   {"walk", 1, NULL, O_WALK},
 	{"seed", 1, NULL, O_SEED},       {"sequences", 1, NULL, O_SEQUENCES},
@@ -183,6 +184,9 @@ static int parse_option(int o, unsigned *preload)
 		return 0;
 	case O_SPOIL:
 		config.spoil = true;
+		return 0;
+	case O_SIGNALS:
+		config.signals = true;
 		return 0;
 	case O_SECTIONS:
 		config.sections = true;

@@ -316,7 +316,7 @@ static unsigned saturate(unsigned value, unsigned most)
 
 /* Everything a record needs to name things in the new order. */
 struct renaming {
-	uint8_t class[COMPS][16]; /* token -> number of the first task that expects it */
+	uint8_t class[COMPS][16]; /* token -> number of the first task that expects it, or will */
 	uint8_t task[NONE + 1], cpu[NONE + 1];
 };
 
@@ -335,6 +335,12 @@ static void name_tokens(const struct machine *m, const struct naming *names, str
 
 			if (m->alive[names->task[i]] && r->class[k][want] == TOKEN_GARBAGE)
 				r->class[k][want] = ++n;
+		}
+		for (i = 0; i < TASKS; i++) {
+			const uint8_t held = m->frame[names->task[i]][k];
+
+			if (m->has_frame[names->task[i]] && r->class[k][held] == TOKEN_GARBAGE)
+				r->class[k][held] = ++n;
 		}
 	}
 	for (i = 0; i < TASKS; i++)
@@ -453,6 +459,35 @@ static uint64_t pack_tiles(struct machine *m, const struct naming *names, const 
 	return b.word;
 }
 
+/* A frame holds values that were a task's: one of six, or INIT. */
+static uint64_t pack_frames(const struct machine *m, const struct naming *names,
+			    const struct renaming *r)
+{
+	struct bits b = {0, 0};
+	unsigned i, k;
+
+	for (i = 0; i < TASKS; i++) {
+		const unsigned t = names->task[i];
+
+		put(&b, 1, m->has_frame[t]);
+		for (k = 0; k < COMPS; k++)
+			put(&b, 3, m->has_frame[t] ? r->class[k][m->frame[t][k]] & 7u : 0u);
+	}
+	return b.word;
+}
+
+static void unpack_frames(struct machine *m, uint64_t word)
+{
+	struct bits b = {word, 0};
+	unsigned i, k;
+
+	for (i = 0; i < TASKS; i++) {
+		m->has_frame[i] = get(&b, 1);
+		for (k = 0; k < COMPS; k++)
+			m->frame[i][k] = (uint8_t)get(&b, 3);
+	}
+}
+
 void machine_pack(const struct machine *m, struct state *s, struct naming *names)
 {
 	struct machine *w = (struct machine *)(uintptr_t)m; /* for the accessors; nothing is written */
@@ -470,6 +505,7 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 		s->task[i] |= (uint64_t)pack_section(m, names->cpu[i]) << SPARE_SHIFT;
 	}
 	s->tiles = pack_tiles(w, names, &r);
+	s->frames = m->cfg->signals ? pack_frames(m, names, &r) : 0;
 }
 
 static void unpack_task(struct machine *m, uint64_t word, unsigned t)
@@ -662,6 +698,7 @@ void machine_unpack(struct machine *m, const struct state *s)
 		if (machine_has(m, C_TILE))
 			unpack_xfd(m, &tiles, i);
 	}
+	unpack_frames(m, s->frames);
 	m->broken = CHECK_NONE;
 	m->tainted = false;
 	m->choices.asked = 0;

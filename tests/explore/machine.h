@@ -65,6 +65,7 @@ struct config {
 	bool knob;           /* policies change */
 	bool empty;          /* tasks that get their area at first use */
 	bool spoil;          /* images that a restore refuses */
+	bool signals;        /* frames are written and taken back */
 	bool sections;       /* the kernel uses registers, too */
 	uint32_t disabled;   /* bit per check that is not made */
 };
@@ -83,6 +84,8 @@ struct machine {
 
 	/* What ought to be. */
 	uint8_t want[TASKS][COMPS];
+	uint8_t frame[TASKS][COMPS]; /* what a signal frame of its holds */
+	bool has_frame[TASKS];
 	struct xst_perm perm[TASKS]; /* each task is a process */
 	bool alive[TASKS];
 	uint8_t mode[CPUS];
@@ -96,9 +99,10 @@ struct machine {
 	bool tainted;            /* a check that is not made would have failed: go no further */
 };
 
-/* One word for each task and each CPU, and one for what only machines with tiles have. */
+/* One word for each task and each CPU, one for what only machines with tiles have, and one for the
+ * signal frames in the tasks' memory. */
 struct state {
-	uint64_t task[TASKS], cpu[CPUS], tiles;
+	uint64_t task[TASKS], cpu[CPUS], tiles, frames;
 };
 
 /* How names changed when a state was packed: new name -> old name. */

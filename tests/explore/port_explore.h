@@ -22,6 +22,8 @@
 	TWIN(XFD_LATE, I1, "IA32_XFD is written after the restore instead of before")              \
 	TWIN(TILES_FORKED, I1, "a child gets its parent's tiles")                                  \
 	TWIN(IDLE_KEPT, I1, "released tiles do not make the registers nobody's")                   \
+	TWIN(FRAME_PKRU, I1, "PKRU is not taken from a frame")                                     \
+	TWIN(FRAME_HALF, I1, "a frame that is refused has changed the task")                       \
 	TWIN(TILES_LEFT, I2, "a task's tiles stay in the registers behind IA32_XFD")               \
 	TWIN(SUPER_LOST, PERM, "a permission loses its supervisor components")                     \
 	TWIN(EMPTY_LEAKS, I2, "another's registers stay behind TS of a task without an area")      \
