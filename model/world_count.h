@@ -171,14 +171,20 @@ static inline void xst_w_scrub_fip(void *world)
 	(void)world;
 }
 
+/* Bring-up comes before there is a world, and tries forms that have no header. */
+static inline bool cnt_moves(const struct cnt_world *w, unsigned insn)
+{
+	return insn >= XST_INSN_XSAVE && w && w->tracked;
+}
+
 static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t mask)
 {
 	const struct cnt_world *w = world;
-	const uint64_t xstate_bv = w->xinuse & mask;
+	uint64_t xstate_bv;
 
-	(void)insn;
-	if (!w->tracked)
+	if (!cnt_moves(w, insn))
 		return;
+	xstate_bv = w->xinuse & mask;
 	__builtin_memcpy((uint8_t *)area + XST_HEADER_OFFSET, &xstate_bv, sizeof(xstate_bv));
 }
 
@@ -187,9 +193,7 @@ static inline int xst_w_load(void *world, unsigned insn, const void *area, uint6
 	struct cnt_world *w = world;
 	uint64_t xstate_bv;
 
-	(void)insn;
-	/* Bring-up comes before there is a world. */
-	if (!w || !w->tracked)
+	if (!cnt_moves(w, insn))
 		return 0;
 	__builtin_memcpy(&xstate_bv, (const uint8_t *)area + XST_HEADER_OFFSET, sizeof(xstate_bv));
 	w->xinuse = xstate_bv & mask;

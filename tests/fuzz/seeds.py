@@ -237,3 +237,43 @@ for run in slots["results"]:
     run["points"] = run["points"][:3]
 put("results", "slots", json.dumps(slots).encode())
 put("results", "several", short(made.fiber(made.rng(1))) + b"\n" + short(made.lab()))
+
+# Traces: text of both kinds, and records made by hand.
+import lzma
+TRACES = DATA / "../../traces"
+perf = lzma.open(TRACES / "build.perf.txt.xz").read().splitlines(True)
+ftrace = (TRACES / "pingpong.ftrace.txt").read_bytes().splitlines(True)
+busy = [l for l in perf if b"wakeup" not in l]
+put("trace_text", "perf", b"".join(busy[:25]))
+put("trace_text", "forks", b"".join(l for l in busy if b"process_" in l or b"copy_dst" in l)[:4000])
+put("trace_text", "ftrace", b"".join(ftrace[:30]))
+put("trace_text", "flags", b"# tracer: nop\n" + b"".join(
+    b"            sh-%d     [00%d] d..2. %d.%06d: %s\n" % (7 + i % 3, i % 2, 1 + i // 4, i * 1000, e)
+    for i, e in enumerate([
+        b"sched_switch: prev_comm=sh prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=cc next_pid=9 next_prio=120",
+        b"x86_fpu_regs_deactivated: x86/fpu: 0xffff888100983f00 load: 1 xfeatures: a02 xcomp_bv: 8000000000000a07",
+        b"sched_process_fork: comm=sh pid=9 child_comm=sh child_pid=10",
+        b"sched_process_exit: comm=sh pid=10 prio=120 group_dead=true",
+        b"signal_deliver: sig=17 errno=0 code=1 sa_handler=5589e3d89dc0 sa_flags=4000000",
+        b"kernel_fpu_begin_mask: (ffffffff81012345)",
+        b"sched_migrate_task: comm=sh pid=7 prio=120 orig_cpu=0 dest_cpu=1",
+        b"sched_process_exec: filename=/bin/sh pid=9 old_pid=9"])) + b"CPU:1 [LOST 12 EVENTS]\n")
+
+
+def rec(kind, task=0, cpu=0, flags=0, arg=0, wait=1000):
+    return struct.pack("<IIHBBI", wait, task, cpu, kind, flags, arg)
+
+
+def task(n):
+    return rec(8, n, arg=100 + n) + b"0123456789\x09abcde"
+
+
+SWITCH, FORK, EXEC, EXIT, SIGNAL, SECTION, MIGRATE, PAUSE, LOST = 1, 2, 3, 4, 5, 6, 7, 10, 11
+life = task(1) + task(2) + rec(SWITCH, 1) + rec(SWITCH, 2, 1) + rec(SECTION, 1) + rec(SWITCH, 1, 0, 0x2a, 2)
+life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SWITCH, 3, 0, 0x2a, 0x0010_0002) + rec(EXEC, 3, 0, 2)
+life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SWITCH, 1, 1, 0x2a, 2)
+life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
+put("trace_compact", "life", b"\1" + life)
+put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
+put("trace_compact", "file", b"\0" + b"XSTTRACE" + struct.pack("<II", 1, 0) + bytes(48) + life +
+    rec(12, 0, 0, 1, len(life) // 16))

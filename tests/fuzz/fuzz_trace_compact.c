@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Our own records: a first byte says whether head and end are made right, so that the middle is met. */
+#include "fuzz_trace.h"
+
+static int put(void *arg, struct rec *recs, size_t count)
+{
+	struct fuzz_machine *m = arg;
+
+	return replay_batch(m->replay, recs, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const bool framed = size && data[0] & 1;
+	struct rec_header head = { .magic = REC_MAGIC, .version = REC_VERSION };
+	struct fuzz_machine m;
+	struct trace_input in;
+	char err[512] = "";
+	uint8_t *bytes;
+	int bad;
+
+	if (!size)
+		return 0;
+	data++;
+	size--;
+	if (framed)
+		size -= size % sizeof(struct rec);
+	bytes = calloc(1, size + sizeof(head) + sizeof(struct rec));
+	if (!bytes)
+		abort();
+	if (framed) {
+		const struct rec end = { .kind = REC_END, .arg = (uint32_t)(size / sizeof(end)) };
+
+		memcpy(bytes, &head, sizeof(head));
+		memcpy(bytes + sizeof(head), data, size);
+		memcpy(bytes + sizeof(head) + size, &end, sizeof(end));
+		size += sizeof(head) + sizeof(end);
+	} else {
+		memcpy(bytes, data, size);
+	}
+	fuzz_begin(&m);
+	fuzz_input(&in, bytes, size);
+	bad = trace_read_compact(&in, 0, put, &m, err, sizeof(err));
+	if (bad && !err[0] && !replay_why(m.replay))
+		abort();
+	fuzz_sentence(err);
+	fuzz_end(&m, !bad);
+	trace_input_close(&in);
+	free(bytes);
+	return 0;
+}
