@@ -2,6 +2,7 @@
 /* Signal frames and ptrace's register sets of tasks on software CPUs of every kind. */
 #include "t.h"
 
+#include "cases.h"
 #include "frames_fill.h"
 
 #define AMX_XCR0 0x602e7ULL
@@ -423,13 +424,13 @@ int main(void)
 		cmocka_unit_test(state_round_trip),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(frame_round_trip),
-		cmocka_unit_test(nothing_undefined_leaves),
+		CASE("SEC-14", nothing_undefined_leaves),
 		cmocka_unit_test(memory_that_ends),
 		cmocka_unit_test(malformed_frames),
 		cmocka_unit_test(smaller_frames),
 		cmocka_unit_test(tiles_that_are_init),
 		cmocka_unit_test(tiles_that_are_live),
-		cmocka_unit_test(pkru_of_frames_and_sets),
+		CASE("ABI-13", pkru_of_frames_and_sets),
 		cmocka_unit_test(supervisor_state_stays),
 	};
 
