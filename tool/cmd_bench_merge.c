@@ -14,22 +14,24 @@
 enum { OPT_STRICT = OPT_FURTHER };
 
 static const struct opt options[] = {
-	{OPT_OUTPUT, 'o', "output", "FILE", "also write it as JSON, for xstate report"},
-	{OPT_CSV, 0, "csv", NULL, "print every host's effects as CSV"},
-	{OPT_STRICT, 0, "strict", NULL, "leave out runs that were not quiet by their own limits"},
-	{0, 0, NULL, NULL, NULL},
+        {OPT_OUTPUT, 'o', "output", "FILE", "also write it as JSON, for xstate report"},
+        {OPT_CSV, 0, "csv", NULL, "print every host's effects as CSV"},
+        {OPT_STRICT, 0, "strict", NULL, "leave out runs that were not quiet by their own limits"},
+        {0, 0, NULL, NULL, NULL},
 };
 
 static const struct opt_usage usage = {
-	.cmd = CMD,
-	.summary = "many hosts' results joined: which CPUs agree, and which do not",
-	.synopsis = "RESULTS... [options]",
-	.about = "RESULTS are files of xstate bench switch, fiber and insn, or files of --db. Effects,\n"
-		 "which are ratios within a run, are pooled by CPU model with random effects, so that\n"
-		 "hosts that differ widen the interval. Runs of one boot count as one host.\n",
-	.opts = options,
-	.examples = "xstate bench merge hosts/*.json\n"
-		    "xstate bench merge fleet.db -o merged.json && xstate report merged.json\n",
+        .cmd = CMD,
+        .summary = "many hosts' results joined: which CPUs agree, and which do not",
+        .synopsis = "RESULTS... [options]",
+        .about = "RESULTS are files of xstate bench switch, fiber and insn, or files of --db. "
+                 "Effects,\n"
+                 "which are ratios within a run, are pooled by CPU model with random effects, so "
+                 "that\n"
+                 "hosts that differ widen the interval. Runs of one boot count as one host.\n",
+        .opts = options,
+        .examples = "xstate bench merge hosts/*.json\n"
+                    "xstate bench merge fleet.db -o merged.json && xstate report merged.json\n",
 };
 
 struct request {
@@ -62,10 +64,10 @@ static int join(const struct request *q)
 		status = ui_error(CMD, UI_CANNOT, "memory is short");
 	else if (!m.values)
 		status = ui_error(CMD, UI_USAGE, "%s",
-				  !m.runs ? "none of these is a run of xstate bench"
-				  : m.loud == m.runs && q->strict
-					  ? "no run was quiet by its own limits"
-					  : "no run has an effect with an interval");
+		                  !m.runs ? "none of these is a run of xstate bench"
+		                  : m.loud == m.runs && q->strict
+		                          ? "no run was quiet by its own limits"
+		                          : "no run has an effect with an interval");
 	if (status == UI_OK && q->output)
 		status = write_json(&m, q->output);
 	if (status == UI_OK && ui.json) {
@@ -108,7 +110,8 @@ int cmd_bench_merge(int argc, char **argv)
 		}
 	}
 	if (status == UI_OK && !q.results.n)
-		status = ui_error(CMD, UI_USAGE, "nothing to join: name at least one file of results");
+		status = ui_error(CMD, UI_USAGE,
+		                  "nothing to join: name at least one file of results");
 	if (status == UI_OK)
 		status = join(&q);
 	results_free(&q.results);

@@ -12,41 +12,45 @@
 #define CMD "xstate bench switch"
 
 #define BESIDE_ROW     "pipe/process/sse/both" /* what an ordinary program holds */
-#define BESIDE_SECONDS 3.4		       /* a block: two of theirs, one of ours, the start */
+#define BESIDE_SECONDS 3.4                     /* a block: two of theirs, one of ours, the start */
 
 static const struct opt options[] = {
-	{OPT_TIME, 't', "time", "DURATION", "how long to measure: 30s, 5m (default 60s)"},
-	{OPT_CLAIM, 0, "claim", "SIZE",
-	 "is a difference of this size, 0.2% or 0.002, resolvable now?\nexit 1 and the reason when "
-	 "it is not"},
-	{OPT_AGAINST, 0, "against", "OLD.json",
-	 "compare with an older run, of another boot or machine, and\nsay what can be concluded"},
-	{OPT_BESIDE, 0, "beside", "PROGRAM",
-	 "run another benchmark in the same blocks, and compare the\nrates: will-it-scale's "
-	 "context_switch1_processes -n"},
-	{OPT_LIST, 'l', "list", NULL, "list what can be measured here"},
-	{OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
-	{OPT_DB, 0, "db", "FILE", "also add the run to an SQLite file"},
-	{OPT_CSV, 0, "csv", NULL, "print the rows as CSV"},
-	{OPT_ORDINARY, 0, "ordinary", NULL, "as ordinary tasks even with the right to be real-time ones"},
-	{OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},
-	{OPT_CPU, 0, "cpu", "N", "run on this CPU (default: the last one allowed)"},
-	{0, 0, NULL, NULL, NULL},
+        {OPT_TIME, 't', "time", "DURATION", "how long to measure: 30s, 5m (default 60s)"},
+        {OPT_CLAIM, 0, "claim", "SIZE",
+         "is a difference of this size, 0.2% or 0.002, resolvable now?\nexit 1 and the reason when "
+         "it is not"},
+        {OPT_AGAINST, 0, "against", "OLD.json",
+         "compare with an older run, of another boot or machine, and\nsay what can be concluded"},
+        {OPT_BESIDE, 0, "beside", "PROGRAM",
+         "run another benchmark in the same blocks, and compare the\nrates: will-it-scale's "
+         "context_switch1_processes -n"},
+        {OPT_LIST, 'l', "list", NULL, "list what can be measured here"},
+        {OPT_OUTPUT, 'o', "output", "FILE", "also write the run as JSON, raw samples included"},
+        {OPT_DB, 0, "db", "FILE", "also add the run to an SQLite file"},
+        {OPT_CSV, 0, "csv", NULL, "print the rows as CSV"},
+        {OPT_ORDINARY, 0, "ordinary", NULL,
+         "as ordinary tasks even with the right to be real-time ones"},
+        {OPT_SEED, 0, "seed", "N", "repeat the order and placement of a run"},
+        {OPT_CPU, 0, "cpu", "N", "run on this CPU (default: the last one allowed)"},
+        {0, 0, NULL, NULL, NULL},
 };
 
 static const struct opt_usage usage = {
-	.cmd = CMD,
-	.summary = "what this host's kernel takes to switch between two tasks, by the state they hold",
-	.synopsis = "[ROW...] [options]",
-	.about = "ROW is an id as --list has it or its beginning: yield, pipe/thread. Without any\n"
-		 "everything is measured. A loop is there and back, two switches; will-it-scale prints\n"
-		 "these two a second, older figures are loops in two seconds, and both are given.\n"
-		 "Effects are against the same two tasks with nothing live.\n",
-	.opts = options,
-	.examples = "xstate bench switch                       everything, a minute\n"
-		    "xstate bench switch yield -t 5m -o y.json yield alone, longer, kept\n"
-		    "xstate bench switch --claim 0.2%          could 0.2 % be told from noise now?\n"
-		    "xstate bench switch --against y.json      after a reboot or on another machine\n",
+        .cmd = CMD,
+        .summary =
+                "what this host's kernel takes to switch between two tasks, by the state they hold",
+        .synopsis = "[ROW...] [options]",
+        .about = "ROW is an id as --list has it or its beginning: yield, pipe/thread. Without any\n"
+                 "everything is measured. A loop is there and back, two switches; will-it-scale "
+                 "prints\n"
+                 "these two a second, older figures are loops in two seconds, and both are given.\n"
+                 "Effects are against the same two tasks with nothing live.\n",
+        .opts = options,
+        .examples =
+                "xstate bench switch                       everything, a minute\n"
+                "xstate bench switch yield -t 5m -o y.json yield alone, longer, kept\n"
+                "xstate bench switch --claim 0.2%          could 0.2 % be told from noise now?\n"
+                "xstate bench switch --against y.json      after a reboot or on another machine\n",
 };
 
 static bool begins(const char *id, const char *name)
@@ -67,7 +71,8 @@ static bool select_rows(struct switch_run *run, const struct bench_args *a)
 			if (begins(run->rows[i].id, a->names[k]))
 				run->rows[i].selected = any = true;
 		if (!any) {
-			ui_error(CMD, UI_USAGE, "no row is called '%s' (--list shows all)", a->names[k]);
+			ui_error(CMD, UI_USAGE, "no row is called '%s' (--list shows all)",
+			         a->names[k]);
 			return false;
 		}
 	}
@@ -109,7 +114,7 @@ static bool measure_beside(struct switch_run *run, const struct bench_args *a, c
 	work = switch_work(row);
 	bench_total(b->blocks);
 	return beside_measure(b, &run->s.rig, row->who, run->s.rig.cpu, &work, run->s.seed,
-			      &bench_stop, bench_done, why);
+	                      &bench_stop, bench_done, why);
 }
 
 static int measure(struct switch_run *run, struct bench_args *a)

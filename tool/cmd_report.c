@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* xstate report: one page from any results of xstate lab and xstate bench. The parts are in report/. */
+/* xstate report: one page from any results of xstate lab and xstate bench. The parts are in
+ * report/. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,25 +16,28 @@
 enum { OPT_OUTPUT = 1 };
 
 static const struct opt options[] = {
-	{OPT_OUTPUT, 'o', "output", "FILE", "the page (default report.html; - is standard output)"},
-	{0, 0, NULL, NULL, NULL},
+        {OPT_OUTPUT, 'o', "output", "FILE", "the page (default report.html; - is standard output)"},
+        {0, 0, NULL, NULL, NULL},
 };
 
 static const struct opt_usage usage = {
-	.cmd = CMD,
-	.summary = "one self-contained page from results: policies, costs, effects, and how sure",
-	.synopsis = "RESULTS... [-o report.html]",
-	.about = "RESULTS are files that xstate lab run, xstate bench, xstate bench merge and xstate sim\n"
-		 "wrote as JSON; - is standard input. The page loads nothing from anywhere and prints well.\n",
-	.opts = options,
-	.examples = "xstate lab run -o lab.json && xstate report lab.json\n"
-		    "xstate bench switch -o switch.json\n"
-		    "xstate report lab.json switch.json insn.json -o report.html\n",
+        .cmd = CMD,
+        .summary = "one self-contained page from results: policies, costs, effects, and how sure",
+        .synopsis = "RESULTS... [-o report.html]",
+        .about = "RESULTS are files that xstate lab run, xstate bench, xstate bench merge and "
+                 "xstate sim\n"
+                 "wrote as JSON; - is standard input. The page loads nothing from anywhere and "
+                 "prints well.\n",
+        .opts = options,
+        .examples = "xstate lab run -o lab.json && xstate report lab.json\n"
+                    "xstate bench switch -o switch.json\n"
+                    "xstate report lab.json switch.json insn.json -o report.html\n",
 };
 
 static bool is_known(const struct result *result)
 {
-	return report_is(result, "xstate.bench/1", NULL) || report_is(result, "xstate.lab/1", NULL) ||
+	return report_is(result, "xstate.bench/1", NULL) ||
+	       report_is(result, "xstate.lab/1", NULL) ||
 	       report_is(result, "xstate.merge/1", NULL) || report_is(result, "xstate.sim/1", NULL);
 }
 
@@ -48,7 +52,7 @@ static int read_all(struct report *r, const char *path)
 	for (size_t i = first; i < r->results.n; i++)
 		if (!is_known(&r->results.list[i]))
 			return ui_error(CMD, UI_USAGE, "%s: a report shows no %.60s", path,
-					r->results.list[i].schema);
+			                r->results.list[i].schema);
 	return UI_OK;
 }
 
@@ -104,7 +108,8 @@ int cmd_report(int argc, char **argv)
 		}
 	}
 	if (status == UI_OK && !r.results.n)
-		status = ui_error(CMD, UI_USAGE, "nothing to show: name at least one file of results");
+		status = ui_error(CMD, UI_USAGE,
+		                  "nothing to show: name at least one file of results");
 	if (status == UI_OK)
 		status = write_page(&r, path);
 	if (status == UI_OK)

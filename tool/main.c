@@ -66,6 +66,7 @@
  *     opt.h          options, help texts, verbs (opt.c); values (value.c)
  *     table.h        tables for people
  *     json.h         the JSON writer
+ *     csv.h          cells of CSV
  *     progress.h     the progress bar
  *     outfile.h      result files: all of it or nothing
  *     utf8.h         text that may hold anything

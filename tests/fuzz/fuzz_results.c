@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Results of other people's machines: read, joined, and made into a page. Beyond not crashing: a refusal is
- * one sentence, and nothing of a file becomes markup.
+ * Results of other people's machines: read, joined, and made into a page. Beyond not crashing: a
+ * refusal is one sentence, and nothing of a file becomes markup.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void page(struct report *r)
 	if (strlen(text) != bytes ||
 	    count(text, "<script") != 1 + count(text, "<div class=\"samples\">") ||
 	    count(text, "</script") != count(text, "<script") ||
-	    count(text, "<section") != count(text, "</section") || count(text, "<svg") != count(text, "</svg"))
+	    count(text, "<section") != count(text, "</section") ||
+	    count(text, "<svg") != count(text, "</svg"))
 		abort();
 	free(text);
 }

@@ -24,7 +24,8 @@ static bool read_rows(struct against *a, const json_t *pairs)
 	a->rows = calloc(n ? n : 1, sizeof(*a->rows));
 	if (!a->rows)
 		return false;
-	json_array_foreach((json_t *)pairs, i, row) {
+	json_array_foreach((json_t *)pairs, i, row)
+	{
 		struct against_row *r = &a->rows[a->n];
 
 		snprintf(r->id, sizeof(r->id), "%s", result_text(row, "id", ""));
@@ -46,7 +47,8 @@ bool against_read(struct against *a, char *err, size_t errlen)
 	if (results_read(&r, a->path, err, errlen))
 		return false;
 	for (size_t i = 0; i < r.n && !a->doc; i++)
-		if (!strcmp(r.list[i].schema, "xstate.bench/1") && !strcmp(r.list[i].kind, "switch"))
+		if (!strcmp(r.list[i].schema, "xstate.bench/1") &&
+		    !strcmp(r.list[i].kind, "switch"))
 			a->doc = json_incref(r.list[i].doc);
 	if (!a->doc)
 		snprintf(err, errlen, "%s: holds no run of xstate bench switch", a->path);
@@ -62,8 +64,8 @@ static void fact(struct against *a, const char *what, const char *then, const ch
 {
 	if (!strcmp(then, now) || a->differing == sizeof(a->differs) / sizeof(a->differs[0]))
 		return;
-	snprintf(a->differs[a->differing++], sizeof(a->differs[0]), "%s: %.70s then, %.70s now", what,
-		 then[0] ? then : "unknown", now[0] ? now : "unknown");
+	snprintf(a->differs[a->differing++], sizeof(a->differs[0]), "%s: %.70s then, %.70s now",
+	         what, then[0] ? then : "unknown", now[0] ? now : "unknown");
 }
 
 void against_facts(struct against *a, const struct bench_machine *now, const char *boot)
@@ -108,17 +110,19 @@ void against_judge(struct against *a)
 static const char *scope(const struct against *a)
 {
 	if (a->same_boot)
-		return "the same boot: a change of an effect is the kernel's or the machine's state now";
-	return a->differing > 1
-		       ? "more than the boot differs: a change of an effect belongs to all of it together"
-		       : "only the boot differs: a change of an effect may be where this boot put things";
+		return "the same boot: a change of an effect is the kernel's or the machine's "
+		       "state now";
+	return a->differing > 1 ? "more than the boot differs: a change of an effect belongs to "
+	                          "all of it together"
+	                        : "only the boot differs: a change of an effect may be where this "
+	                          "boot put things";
 }
 
 static const char *word(const struct against_row *r)
 {
-	return !isfinite(r->change)	      ? "not compared"
+	return !isfinite(r->change)        ? "not compared"
 	       : r->low > 0 || r->high < 0 ? "changed"
-					      : "no change seen";
+	                                   : "no change seen";
 }
 
 void against_json(const struct against *a, struct jw *w)
@@ -156,10 +160,13 @@ void against_print(const struct against *a, FILE *out)
 	fprintf(out, "\nAgainst %s; %s.\n", a->path, scope(a));
 	for (unsigned i = 0; i < a->differing; i++)
 		fprintf(out, "  %s\n", a->differs[i]);
-	fprintf(out, "What can be concluded: whether an effect, which is a ratio within a run, changed\n"
-		     "(the intervals hold together with 95 %%). What cannot: that a time per loop changed.\n"
-		     "Two boots of one kernel differ in it by more than the noise of either; many runs on\n"
-		     "each side and `xstate bench merge` show by how much.\n");
+	fprintf(out,
+	        "What can be concluded: whether an effect, which is a ratio within a run, changed\n"
+	        "(the intervals hold together with 95 %%). What cannot: that a time per loop "
+	        "changed.\n"
+	        "Two boots of one kernel differ in it by more than the noise of either; many runs "
+	        "on\n"
+	        "each side and `xstate bench merge` show by how much.\n");
 	table_column(t, "ROW", TABLE_LEFT);
 	table_column(t, "NS THEN", TABLE_RIGHT);
 	table_column(t, "NS NOW", TABLE_RIGHT);

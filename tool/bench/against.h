@@ -24,7 +24,7 @@ struct against_row {
 };
 
 struct against {
-	const char *path; /* NULL: not asked for */
+	const char *path;     /* NULL: not asked for */
 	char differs[6][200]; /* facts of the machines that are not the same */
 	unsigned differing;
 	bool same_boot;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The other program runs behind a terminal of its own, since most print by the line only to one. Its
- * first line covers its start and is thrown away; the second counts, timed by our clock.
+ * The other program runs behind a terminal of its own, since most print by the line only to one.
+ * Its first line covers its start and is thrown away; the second counts, timed by our clock.
  */
 #include "beside.h"
 
@@ -107,7 +107,7 @@ static bool their_rate(const char *program, double *rate)
 }
 
 static bool our_rate(struct bench_rig *rig, enum pair_who who, int cpu, struct pair_work work,
-		     double *rate)
+                     double *rate)
 {
 	struct pair pair;
 	struct stats_slice slice = {0};
@@ -131,8 +131,8 @@ static bool our_rate(struct bench_rig *rig, enum pair_who who, int cpu, struct p
 }
 
 bool beside_measure(struct beside *b, struct bench_rig *rig, enum pair_who who, int cpu,
-		    const struct pair_work *work, uint64_t seed, const volatile sig_atomic_t *stop,
-		    void (*done)(uint32_t blocks), const char **why)
+                    const struct pair_work *work, uint64_t seed, const volatile sig_atomic_t *stop,
+                    void (*done)(uint32_t blocks), const char **why)
 {
 	struct stats_plan plan = {.seed = seed, .blocks = b->blocks, .arms = 2};
 	double *x = malloc(b->blocks * sizeof(*x));
@@ -148,9 +148,9 @@ bool beside_measure(struct beside *b, struct bench_rig *rig, enum pair_who who, 
 		stats_plan_block(&plan, i, order);
 		for (int k = 0; k < 2; k++) {
 			*why = order[k] ? "our own pair does not run"
-					: "the program prints no two lines with total:NUMBER";
+			                : "the program prints no two lines with total:NUMBER";
 			if (order[k] ? !our_rate(rig, who, cpu, *work, &b->ours[i])
-				     : !their_rate(b->program, &b->theirs[i]))
+			             : !their_rate(b->program, &b->theirs[i]))
 				goto fail;
 		}
 		x[i] = log(b->theirs[i] / b->ours[i]);

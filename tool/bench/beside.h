@@ -37,8 +37,8 @@ struct beside {
  * them. Return: false when one of the two does not run.
  */
 bool beside_measure(struct beside *b, struct bench_rig *rig, enum pair_who who, int cpu,
-		    const struct pair_work *work, uint64_t seed, const volatile sig_atomic_t *stop,
-		    void (*done)(uint32_t blocks), const char **why);
+                    const struct pair_work *work, uint64_t seed, const volatile sig_atomic_t *stop,
+                    void (*done)(uint32_t blocks), const char **why);
 
 /**
  * beside_total() - the number behind "total:" in a line; false when there is none.

@@ -11,7 +11,8 @@
 #define MIXTURE 50
 
 /* Weighted mean for a given spread; returns the generalised Q, the sum of squared residuals. */
-static double weigh(const double *y, const double *se, size_t n, double tau2, double *mean, double *sum)
+static double weigh(const double *y, const double *se, size_t n, double tau2, double *mean,
+                    double *sum)
 {
 	double q = 0;
 
@@ -28,8 +29,8 @@ static double weigh(const double *y, const double *se, size_t n, double tau2, do
 	return q;
 }
 
-/* The spread with which the squared residuals sum up to @wanted; 0 when none makes them so large. The
- * sum falls as the spread grows. */
+/* The spread with which the squared residuals sum up to @wanted; 0 when none makes them so large.
+ * The sum falls as the spread grows. */
 static double spread_for(const double *y, const double *se, size_t n, double wanted)
 {
 	double low = 0, high = 1e-12, mean, sum;
@@ -49,12 +50,12 @@ static double spread_for(const double *y, const double *se, size_t n, double wan
 	return high;
 }
 
-/* What a further host may be, given what is not known of the spread: a mixture over the spreads that the
- * data allow, each as likely as the sum of squares it makes. With the one best spread instead, and eight
- * hosts, such an interval holds a further host 88 times in 100 and not 95.
+/* What a further host may be, given what is not known of the spread: a mixture over the spreads
+ *that the data allow, each as likely as the sum of squares it makes. With the one best spread
+ *instead, and eight hosts, such an interval holds a further host 88 times in 100 and not 95.
  *
- * Ref: Nagashima, Noma and Furukawa, "Prediction intervals for random-effects meta-analysis: a confidence
- *	distribution approach". */
+ * Ref: Nagashima, Noma and Furukawa, "Prediction intervals for random-effects meta-analysis: a
+ *confidence distribution approach". */
 struct mixture {
 	double mean[MIXTURE], scale[MIXTURE], df;
 };
@@ -134,24 +135,23 @@ void merge_pool_of(const double *y, const double *se, size_t n, struct merge_poo
 /* Was the run quiet, by the limits it carries? */
 static bool is_loud(const json_t *doc)
 {
-	const json_t *noise = result_list(doc, "noise"), *limits = result_list(doc, "noise_limits"), *one;
+	const json_t *noise = result_list(doc, "noise"), *limits = result_list(doc, "noise_limits"),
+	             *one;
 	const json_t *controls = result_list(doc, "controls");
 	const char *key;
 	size_t i;
 
 	if (!noise || !limits || !json_array_size(controls))
 		return true;
-	json_object_foreach((json_t *)limits, key, one)
-		if (!(result_number(noise, key) <= result_number(limits, key)))
-			return true;
-	json_array_foreach((json_t *)controls, i, one)
-		if (!result_flag(one, "found"))
-			return true;
+	json_object_foreach(
+	        (json_t *)limits, key,
+	        one) if (!(result_number(noise, key) <= result_number(limits, key))) return true;
+	json_array_foreach((json_t *)controls, i, one) if (!result_flag(one, "found")) return true;
 	return false;
 }
 
-static bool add(struct merge *m, const struct result *result, const char *prefix, const char *id, double y,
-		double se)
+static bool add(struct merge *m, const struct result *result, const char *prefix, const char *id,
+                double y, double se)
 {
 	const json_t *machine = result_list(result->doc, "machine");
 	struct merge_value *v;
@@ -164,11 +164,12 @@ static bool add(struct merge *m, const struct result *result, const char *prefix
 	m->value = v;
 	v += m->values++;
 	*v = (struct merge_value){.source = result->source, .y = y, .se = se};
-	snprintf(v->cpu, sizeof(v->cpu), "%.12s %.0f/%.0f", result_text(machine, "vendor", "unknown"),
-		 result_number(machine, "family"), result_number(machine, "model"));
+	snprintf(v->cpu, sizeof(v->cpu), "%.12s %.0f/%.0f",
+	         result_text(machine, "vendor", "unknown"), result_number(machine, "family"),
+	         result_number(machine, "model"));
 	/* Runs of one boot are one host; what does not say its boot is a host of its own. */
 	snprintf(v->host, sizeof(v->host), "%.180s",
-		 result_text(result->doc, "boot", result->source));
+	         result_text(result->doc, "boot", result->source));
 	snprintf(v->id, sizeof(v->id), "%s%.80s", prefix, id);
 	return true;
 }
@@ -176,8 +177,8 @@ static bool add(struct merge *m, const struct result *result, const char *prefix
 #define Z 1.959963984540054 /* an interval is so many standard errors to each side */
 
 /* An effect as its ratio with an interval. */
-static bool add_ratio(struct merge *m, const struct result *result, const char *prefix, const char *id,
-		      double ratio, double low, double high)
+static bool add_ratio(struct merge *m, const struct result *result, const char *prefix,
+                      const char *id, double ratio, double low, double high)
 {
 	if (!(ratio > 0) || !(low > 0) || !(high > low))
 		return true;
@@ -191,25 +192,26 @@ static bool add_run(struct merge *m, const struct result *result)
 	const json_t *effects = result_list(result->doc, "effects");
 	size_t i;
 
-	json_array_foreach((json_t *)pairs, i, row)
-		if (!add(m, result, "", result_text(row, "id", ""), result_number(row, "log_ratio"),
-			 result_number(row, "log_ratio_se")))
-			return false;
-	json_array_foreach((json_t *)fibers, i, row) {
+	json_array_foreach((json_t *)pairs, i,
+	                   row) if (!add(m, result, "", result_text(row, "id", ""),
+	                                 result_number(row, "log_ratio"),
+	                                 result_number(row, "log_ratio_se"))) return false;
+	json_array_foreach((json_t *)fibers, i, row)
+	{
 		char id[96];
 
 		snprintf(id, sizeof(id), "%.40s/%.20s", result_text(row, "id", ""),
-			 result_text(row, "live", ""));
+		         result_text(row, "live", ""));
 		if (!add_ratio(m, result, "fiber/", id, result_number(row, "ratio"),
-			       result_number(row, "low_ratio"), result_number(row, "high_ratio")))
+		               result_number(row, "low_ratio"), result_number(row, "high_ratio")))
 			return false;
 	}
-	json_array_foreach((json_t *)effects, i, row)
-		if (!strcmp(result_text(row, "unit", ""), "percent") &&
-		    !add_ratio(m, result, "insn/", result_text(row, "question", ""),
-			       1 + result_number(row, "effect") / 100, 1 + result_number(row, "low") / 100,
-			       1 + result_number(row, "high") / 100))
-			return false;
+	json_array_foreach((json_t *)effects, i,
+	                   row) if (!strcmp(result_text(row, "unit", ""), "percent") &&
+	                            !add_ratio(m, result, "insn/", result_text(row, "question", ""),
+	                                       1 + result_number(row, "effect") / 100,
+	                                       1 + result_number(row, "low") / 100,
+	                                       1 + result_number(row, "high") / 100)) return false;
 	return true;
 }
 
@@ -290,7 +292,7 @@ static bool pool_row(struct merge *m, struct merge_row *row, size_t first, size_
 static double t_of(const struct merge_pool *p, double alpha)
 {
 	return p->n > 1 ? gsl_cdf_tdist_Qinv(alpha / 2, (double)p->n - 1)
-			: gsl_cdf_ugaussian_Qinv(alpha / 2);
+	                : gsl_cdf_ugaussian_Qinv(alpha / 2);
 }
 
 /* Welch's degrees of freedom of a difference; a single host's error counts as known. */
@@ -298,7 +300,7 @@ static double df_of(const struct merge_pool *a, const struct merge_pool *b)
 {
 	double va = a->se * a->se, vb = b->se * b->se;
 	double d = (a->n > 1 ? va * va / ((double)a->n - 1) : 0) +
-		   (b->n > 1 ? vb * vb / ((double)b->n - 1) : 0);
+	           (b->n > 1 ? vb * vb / ((double)b->n - 1) : 0);
 
 	return d > 0 ? (va + vb) * (va + vb) / d : INFINITY;
 }
@@ -324,12 +326,12 @@ static bool compare_groups(struct merge_row *row, double alpha)
 			const struct merge_pool *q = &row->group[b].pool;
 			double df = df_of(p, q), d = q->mean - p->mean, w = hypot(p->se, q->se);
 			double t = isfinite(df) ? gsl_cdf_tdist_Qinv(alpha / 2, df)
-						: gsl_cdf_ugaussian_Qinv(alpha / 2);
+			                        : gsl_cdf_ugaussian_Qinv(alpha / 2);
 
 			if (fabs(d) <= t * w)
 				continue;
 			row->differ[row->differing++] = (struct merge_difference){
-				row->group[a].cpu, row->group[b].cpu, d, d - t * w, d + t * w};
+			        row->group[a].cpu, row->group[b].cpu, d, d - t * w, d + t * w};
 		}
 	}
 	merge_pool_of(y, se, row->groups, &all);
@@ -344,10 +346,10 @@ static void say(struct merge_row *row, size_t rows)
 	for (size_t g = 0; g < row->groups; g++)
 		uneven += row->group[g].pool.equal_p < 0.05 / (double)(rows * row->groups);
 	snprintf(row->verdict, sizeof(row->verdict), "%s%s",
-		 row->groups == 1 ? "One CPU model"
-		 : row->differing ? "CPU models differ"
-				  : "No difference between CPU models seen",
-		 uneven ? "; hosts of one model differ by more than their errors" : "");
+	         row->groups == 1 ? "One CPU model"
+	         : row->differing ? "CPU models differ"
+	                          : "No difference between CPU models seen",
+	         uneven ? "; hosts of one model differ by more than their errors" : "");
 }
 
 bool merge_of(struct merge *m, const struct results *results, bool strict)

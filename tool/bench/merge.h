@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many hosts' results joined. Hosts of one CPU model are not copies of each other, so their effects
- * are pooled with random effects: how much hosts differ beyond their own errors is estimated and widens
- * the interval. Which models agree is decided between the pooled effects.
+ * are pooled with random effects: how much hosts differ beyond their own errors is estimated and
+ * widens the interval. Which models agree is decided between the pooled effects.
  */
 #ifndef TOOL_BENCH_MERGE_H
 #define TOOL_BENCH_MERGE_H
@@ -17,12 +17,12 @@
 /* What n effects of known error say together; NAN where n is too small for it. */
 struct merge_pool {
 	size_t n;
-	double mean, se;  /* 95 % interval is low ... high */
+	double mean, se; /* 95 % interval is low ... high */
 	double low, high;
 	double next_low, next_high; /* where a further host's effect lies, 95 % */
-	double tau;       /* standard deviation of hosts beyond their errors */
-	double i2;	  /* share of the variance that this is */
-	double equal_p;	  /* how likely at least so much difference is when all are equal */
+	double tau;                 /* standard deviation of hosts beyond their errors */
+	double i2;                  /* share of the variance that this is */
+	double equal_p; /* how likely at least so much difference is when all are equal */
 };
 
 /**
@@ -30,19 +30,19 @@ struct merge_pool {
  * @y:	effects, logarithms of ratios.
  * @se: their standard errors, all above 0.
  *
- * The spread is Paule and Mandel's, the interval Hartung and Knapp's, never narrower than with equal
- * hosts: with few hosts the usual normal interval is too narrow.
+ * The spread is Paule and Mandel's, the interval Hartung and Knapp's, never narrower than with
+ *equal hosts: with few hosts the usual normal interval is too narrow.
  *
- * Ref: Paule and Mandel, "Consensus Values and Weighting Factors"; Hartung and Knapp, "A refined method
- *	for the meta-analysis of controlled clinical trials with binary outcome".
+ * Ref: Paule and Mandel, "Consensus Values and Weighting Factors"; Hartung and Knapp, "A refined
+ *method for the meta-analysis of controlled clinical trials with binary outcome".
  */
 void merge_pool_of(const double *y, const double *se, size_t n, struct merge_pool *out);
 
 /* One effect on one host. */
 struct merge_value {
 	const char *source; /* file, of the first run when there are several of a boot */
-	char cpu[64];	    /* "GenuineIntel 6/207" */
-	char host[200];	    /* what runs of one host share */
+	char cpu[64];       /* "GenuineIntel 6/207" */
+	char host[200];     /* what runs of one host share */
 	char id[96];
 	double y, se;
 };

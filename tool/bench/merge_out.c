@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "ui/csv.h"
 #include "ui/table.h"
 
 static double percent(double log_ratio)
@@ -81,7 +82,8 @@ static void print_row(const struct merge_row *row, struct table *t)
 		table_cell(t, "%+.2f", percent(p->mean));
 		table_cell(t, "%+.2f ... %+.2f", percent(p->low), percent(p->high));
 		if (isfinite(p->next_low))
-			table_cell(t, "%+.2f ... %+.2f", percent(p->next_low), percent(p->next_high));
+			table_cell(t, "%+.2f ... %+.2f", percent(p->next_low),
+			           percent(p->next_high));
 		else
 			table_cell(t, "%s", "");
 		if (p->n > 1) {
@@ -98,8 +100,8 @@ void merge_print(const struct merge *m, FILE *out)
 {
 	struct table *t = table_new();
 
-	fprintf(out, "%zu runs on %zu hosts, %zu of them not quiet by their own limits\n\n", m->runs,
-		m->hosts, m->loud);
+	fprintf(out, "%zu runs on %zu hosts, %zu of them not quiet by their own limits\n\n",
+	        m->runs, m->hosts, m->loud);
 	table_column(t, "CPU", TABLE_LEFT);
 	table_column(t, "HOSTS", TABLE_RIGHT);
 	table_column(t, "EFFECT %", TABLE_RIGHT);
@@ -115,24 +117,12 @@ void merge_print(const struct merge *m, FILE *out)
 		for (size_t k = 0; k < m->row[i].differing; k++) {
 			const struct merge_difference *d = &m->row[i].differ[k];
 
-			fprintf(out, "%s%s: %s is %+.2f %% from %s (%+.2f ... %+.2f, all pairs together)\n",
-				i || k ? "" : "\n", m->row[i].id, d->b, percent(d->middle), d->a,
-				percent(d->low), percent(d->high));
+			fprintf(out,
+			        "%s%s: %s is %+.2f %% from %s (%+.2f ... %+.2f, all pairs "
+			        "together)\n",
+			        i || k ? "" : "\n", m->row[i].id, d->b, percent(d->middle), d->a,
+			        percent(d->low), percent(d->high));
 		}
-}
-
-/* Names come from files: no quote, line end or formula gets out of its cell. */
-static void csv_text(const char *s, FILE *out)
-{
-	fputc('"', out);
-	if (*s == '=' || *s == '+' || *s == '-' || *s == '@')
-		fputc('\'', out);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', out);
-		fputc((unsigned char)*s < 0x20 ? ' ' : *s, out);
-	}
-	fputc('"', out);
 }
 
 void merge_csv(const struct merge *m, FILE *out)
@@ -141,13 +131,13 @@ void merge_csv(const struct merge *m, FILE *out)
 	for (size_t i = 0; i < m->values; i++) {
 		const struct merge_value *v = &m->value[i];
 
-		csv_text(v->id, out);
+		csv_text(out, v->id);
 		fputc(',', out);
-		csv_text(v->cpu, out);
+		csv_text(out, v->cpu);
 		fputc(',', out);
-		csv_text(v->host, out);
+		csv_text(out, v->host);
 		fputc(',', out);
-		csv_text(v->source, out);
+		csv_text(out, v->source);
 		fprintf(out, ",%.9g,%.9g,%.9g\n", percent(v->y), v->y, v->se);
 	}
 }

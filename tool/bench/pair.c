@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The partner and one slice with it. Both tasks run generated code: touch the registers, turn to the
- * other one, again. Each starts a slice with all its components INIT, from XRSTOR.
+ * The partner and one slice with it. Both tasks run generated code: touch the registers, turn to
+ * the other one, again. Each starts a slice with all its components INIT, from XRSTOR.
  */
 #include "pair.h"
 
@@ -23,7 +23,7 @@
 
 #include <xst/insn.h>
 
-#define PATIENCE_MS   3000  /* a partner that takes longer is taken for dead */
+#define PATIENCE_MS   3000 /* a partner that takes longer is taken for dead */
 #define PARTNER_LOOPS (1u << 30)
 #define LOST_SHARE    0.01 /* of a slice, that neither of the two had the CPU */
 #define LOST_SECONDS  2e-6
@@ -41,11 +41,11 @@ struct pair_shared {
 };
 
 static void (*const turns[PAIR_HOWS][2])(void *turn) = {
-	[PAIR_YIELD] = {turn_yield, turn_yield},
-	[PAIR_PIPE] = {turn_send, turn_answer},
-	[PAIR_FUTEX] = {turn_futex_send, turn_futex_answer},
-	[PAIR_UDP] = {turn_send, turn_answer},
-	[PAIR_TCP] = {turn_send, turn_answer},
+        [PAIR_YIELD] = {turn_yield, turn_yield},
+        [PAIR_PIPE] = {turn_send, turn_answer},
+        [PAIR_FUTEX] = {turn_futex_send, turn_futex_answer},
+        [PAIR_UDP] = {turn_send, turn_answer},
+        [PAIR_TCP] = {turn_send, turn_answer},
 };
 
 static double seconds_of(clockid_t id)
@@ -63,13 +63,13 @@ double pair_partner_seconds(const struct pair *p)
 }
 
 static code_fn *emit(struct code_buffer *code, const struct bench_state *state,
-		     struct pair_shared *s, unsigned side, uint32_t warm, uint32_t loops)
+                     struct pair_shared *s, unsigned side, uint32_t warm, uint32_t loops)
 {
 	const struct pair_work *work = &s->work;
 	struct code_setup setup;
-	struct code_body body = {.step = {{side ? work->touch_second : work->touch_first, 1},
-					  {SNIP_call, 1}},
-				 .copies = 1};
+	struct code_body body = {
+	        .step = {{side ? work->touch_second : work->touch_first, 1}, {SNIP_call, 1}},
+	        .copies = 1};
 
 	if (side) {
 		body.step[2].snip = SNIP_until_stopped;
@@ -164,9 +164,9 @@ static int bound(int type, struct sockaddr_in *at)
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	*at = (struct sockaddr_in){.sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	if (fd >= 0 && (bind(fd, (struct sockaddr *)at, n) ||
-			getsockname(fd, (struct sockaddr *)at, &n))) {
+	                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	if (fd >= 0 &&
+	    (bind(fd, (struct sockaddr *)at, n) || getsockname(fd, (struct sockaddr *)at, &n))) {
 		close(fd);
 		fd = -1;
 	}
@@ -253,7 +253,7 @@ bool pair_open(struct pair *p, struct bench_rig *rig, enum pair_who who, int cpu
 	memset(p->fd, 0xff, sizeof(p->fd));
 	*why = "memory is short";
 	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p->shared == MAP_FAILED) {
 		p->shared = NULL;
 		return false;
@@ -355,7 +355,7 @@ static bool disturbed(const struct pair *p, double wall, double own, double othe
 }
 
 void pair_measure(struct pair *p, struct bench_rig *rig, const struct pair_work *work,
-		  uint64_t placement, struct stats_slice *out, struct pair_count *count)
+                  uint64_t placement, struct stats_slice *out, struct pair_count *count)
 {
 	uint32_t done;
 	struct rusage before, after;

@@ -47,8 +47,8 @@ struct pair {
 	pid_t pid;
 	pthread_t thread;
 	bool running, dead;
-	clockid_t clock; /* CPU time of the partner */
-	int cpu;         /* it runs on */
+	clockid_t clock;   /* CPU time of the partner */
+	int cpu;           /* it runs on */
 	double wall, lost; /* of all slices, s: how long they took; when neither had the CPU */
 };
 
@@ -67,7 +67,7 @@ struct pair_count {
  * Return: false when there can be no such partner.
  */
 bool pair_open(struct pair *pair, struct bench_rig *rig, enum pair_who who, int cpu,
-	       const char **why);
+               const char **why);
 
 /**
  * pair_partner_seconds() - CPU time that a partner of its own process took; 0 for a thread.
@@ -86,6 +86,6 @@ void pair_close(struct pair *pair);
  * @count: added to; may be NULL.
  */
 void pair_measure(struct pair *pair, struct bench_rig *rig, const struct pair_work *work,
-		  uint64_t placement, struct stats_slice *out, struct pair_count *count);
+                  uint64_t placement, struct stats_slice *out, struct pair_count *count);
 
 #endif

@@ -18,19 +18,19 @@
 #define PILOT_LOOPS   50
 #define LEAST_LOOPS   20
 #define MOST_LOOPS    5000
-#define CHAIN	      16 /* multiplies in the controls' base */
+#define CHAIN         16 /* multiplies in the controls' base */
 
 #define PKRU XST_MASK(9)
 const struct switch_touch switch_touch[SWITCH_TOUCHES] = {
-	{"none", "nothing", SNIP_NONE, 0},
-	{"x87", "x87", SNIP_touch_x87, 0},
-	{"sse", "SSE", SNIP_touch_sse, 0},
-	{"avx", "AVX", SNIP_touch_avx, XST_MASK(2)},
-	{"avx-vzeroupper", "AVX, VZEROUPPER", SNIP_touch_avx_zeroupper, XST_MASK(2)},
-	{"avx-vzeroall", "AVX, VZEROALL", SNIP_touch_avx_zeroall, XST_MASK(2)},
-	{"avx512", "AVX-512", SNIP_touch_avx512, XST_MASK_AVX512},
-	{"amx", "AMX", SNIP_touch_amx, XST_MASK_AMX},
-	{"pkru", "PKRU", SNIP_touch_pkru, PKRU},
+        {"none", "nothing", SNIP_NONE, 0},
+        {"x87", "x87", SNIP_touch_x87, 0},
+        {"sse", "SSE", SNIP_touch_sse, 0},
+        {"avx", "AVX", SNIP_touch_avx, XST_MASK(2)},
+        {"avx-vzeroupper", "AVX, VZEROUPPER", SNIP_touch_avx_zeroupper, XST_MASK(2)},
+        {"avx-vzeroall", "AVX, VZEROALL", SNIP_touch_avx_zeroall, XST_MASK(2)},
+        {"avx512", "AVX-512", SNIP_touch_avx512, XST_MASK_AVX512},
+        {"amx", "AMX", SNIP_touch_amx, XST_MASK_AMX},
+        {"pkru", "PKRU", SNIP_touch_pkru, PKRU},
 };
 
 static const char *why_not_touch(const struct switch_touch *touch, const struct bench_state *state)
@@ -42,22 +42,26 @@ static const char *why_not_touch(const struct switch_touch *touch, const struct 
 	if (touch->needs == XST_MASK_AMX)
 		return state->tiles_why_not ? state->tiles_why_not : "no AMX";
 	return touch->needs == PKRU ? "this CPU or kernel has no PKRU"
-				    : "this CPU or kernel has no such registers";
+	                            : "this CPU or kernel has no such registers";
 }
 
 static void add_row(struct switch_run *run, enum pair_how how, enum pair_who who, unsigned touch,
-		    bool both, uint32_t base)
+                    bool both, uint32_t base)
 {
 	struct switch_row *row = &run->rows[run->row_count];
 
 	*row = (struct switch_row){.how = how,
-				   .who = who,
-				   .touch = &switch_touch[touch],
-				   .both = both,
-				   .base = base,
-				   .skipped = why_not_touch(&switch_touch[touch], &run->s.rig.state)};
+	                           .who = who,
+	                           .touch = &switch_touch[touch],
+	                           .both = both,
+	                           .base = base,
+	                           .skipped =
+	                                   why_not_touch(&switch_touch[touch], &run->s.rig.state)};
 	snprintf(row->id, sizeof(row->id), "%s/%s/%s%s", pair_how_name[how], pair_who_name[who],
-		 switch_touch[touch].id, !touch ? "" : both ? "/both" : "/one");
+	         switch_touch[touch].id,
+	         !touch ? ""
+	         : both ? "/both"
+	                : "/one");
 	run->row_count++;
 }
 
@@ -131,7 +135,7 @@ static void open_pair(struct switch_run *run, enum pair_who who)
 }
 
 static void measure_work(struct switch_run *run, enum pair_who who, const struct pair_work *work,
-			 uint64_t placement, struct stats_slice *out, struct pair_count *count)
+                         uint64_t placement, struct stats_slice *out, struct pair_count *count)
 {
 	pair_measure(&run->pair[who], &run->s.rig, work, placement, out, count);
 }
@@ -151,14 +155,14 @@ static uint32_t pilot(struct switch_run *run, enum pair_who who, struct pair_wor
 		best = fmin(best, slice.ticks / PILOT_LOOPS);
 	}
 	return (uint32_t)fmin(MOST_LOOPS,
-			      fmax(LEAST_LOOPS, SLICE_SECONDS * run->s.rig.tick_hz / best));
+	                      fmax(LEAST_LOOPS, SLICE_SECONDS * run->s.rig.tick_hz / best));
 }
 
 struct pair_work switch_work(const struct switch_row *row)
 {
 	return (struct pair_work){.how = row->how,
-				  .touch_first = row->touch->snip,
-				  .touch_second = row->both ? row->touch->snip : SNIP_NONE};
+	                          .touch_first = row->touch->snip,
+	                          .touch_second = row->both ? row->touch->snip : SNIP_NONE};
 }
 
 /* The controls: the same pair as the first row, with a chain of multiplies in each loop. */
@@ -173,7 +177,7 @@ static struct pair_work control_work(const struct switch_run *run, uint32_t arm)
 	uint32_t more = arm < CONTROL_DOSE1 ? 0 : arm - CONTROL_SAME;
 
 	return (struct pair_work){
-		.how = PAIR_YIELD, .chain = CHAIN + more, .loops = run->s.arms[arm].loops};
+	        .how = PAIR_YIELD, .chain = CHAIN + more, .loops = run->s.arms[arm].loops};
 }
 
 static void measure(void *world, uint32_t arm, uint64_t placement, struct stats_slice *out)
@@ -260,7 +264,7 @@ static void prepare_row(struct switch_run *run, struct switch_row *row)
 		return;
 	/* All of a pair have the same number of loops, so that ticks are compared. */
 	s->arms[row->arm].loops =
-		row == base ? pilot(run, row->who, switch_work(row)) : s->arms[base->arm].loops;
+	        row == base ? pilot(run, row->who, switch_work(row)) : s->arms[base->arm].loops;
 	if (!s->arms[row->arm].loops) {
 		row->skipped = "the second task does not answer";
 		return;

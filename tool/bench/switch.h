@@ -33,9 +33,9 @@ struct switch_row {
 	uint32_t arm;
 	uint32_t base; /* row of the same pair that touches nothing */
 	struct pair_count count;
-	struct stats_spread ticks;    /* of one loop: a round trip, two switches */
-	struct stats_estimate ratio;  /* logarithm of the ratio to the base */
-	struct stats_estimate extra;  /* cycles by which a loop exceeds the base's */
+	struct stats_spread ticks;   /* of one loop: a round trip, two switches */
+	struct stats_estimate ratio; /* logarithm of the ratio to the base */
+	struct stats_estimate extra; /* cycles by which a loop exceeds the base's */
 };
 
 #define SWITCH_ROWS 72

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A run of bench switch as xstate.bench/1 (docs/json.md), for people and as CSV. Three rates are kept
- * apart by name: loops in two seconds, the figure will-it-scale prints, and switches the kernel counted.
+ * A run of bench switch as xstate.bench/1 (docs/json.md), for people and as CSV. Three rates are
+ * kept apart by name: loops in two seconds, the figure will-it-scale prints, and switches the
+ * kernel counted.
  */
 #include "switch.h"
 
 #include <math.h>
 
+#include "ui/csv.h"
 #include "ui/table.h"
 
 static bool is_base(const struct switch_run *run, const struct switch_row *row)
@@ -39,7 +41,8 @@ static void row_json(const struct switch_run *run, const struct switch_row *row,
 	names_json(run, row, w);
 	if (!row->skipped) {
 		jw_f64(w, "median_ns_per_loop", ns);
-		jw_f64(w, "low_quartile_ns_per_loop", ns * row->ticks.low_quartile / row->ticks.median);
+		jw_f64(w, "low_quartile_ns_per_loop",
+		       ns * row->ticks.low_quartile / row->ticks.median);
 		jw_f64(w, "high_quartile_ns_per_loop",
 		       ns * row->ticks.high_quartile / row->ticks.median);
 		jw_f64(w, "median_cycles_per_loop", row->ticks.median * cycles);
@@ -112,12 +115,12 @@ void switch_json(const struct switch_run *run, struct jw *w)
 static const char *pair_text(const struct switch_row *row)
 {
 	static const char *const who[PAIR_WHOS] = {"two processes", "two threads",
-						   "processes on two CPUs, idle between"};
+	                                           "processes on two CPUs, idle between"};
 	return who[row->who];
 }
 
 static void print_effect(struct table *t, const struct switch_run *run,
-			 const struct switch_row *row)
+                         const struct switch_row *row)
 {
 	bool seen = row->ratio.low > 0 || row->ratio.high < 0;
 
@@ -127,8 +130,8 @@ static void print_effect(struct table *t, const struct switch_run *run,
 		return;
 	}
 	table_cell_styled(t, seen ? UI_PLAIN : UI_FAINT, "%+.2f", percent(row->ratio.middle));
-	table_cell_styled(t, seen ? UI_PLAIN : UI_FAINT, "%+.2f ... %+.2f",
-			  percent(row->ratio.low), percent(row->ratio.high));
+	table_cell_styled(t, seen ? UI_PLAIN : UI_FAINT, "%+.2f ... %+.2f", percent(row->ratio.low),
+	                  percent(row->ratio.high));
 	table_cell(t, "%+.0f", row->extra.middle);
 }
 
@@ -192,23 +195,24 @@ static void print_beside(const struct beside *b, FILE *out)
 	if (!b->program || !b->done)
 		return;
 	fprintf(out, "\nIn the same blocks, switches/s: %s\n", b->program);
-	fprintf(out, "  theirs %.0f, ours (%s) %.0f; theirs / ours - 1: %+.2f %%", b->their_spread.median,
-		b->row, b->our_spread.median, percent(b->ratio.middle));
+	fprintf(out, "  theirs %.0f, ours (%s) %.0f; theirs / ours - 1: %+.2f %%",
+	        b->their_spread.median, b->row, b->our_spread.median, percent(b->ratio.middle));
 	if (b->ratio.n < STATS_MIN_SERIES) {
 		fprintf(out, " from %u blocks: too few for an interval\n", b->done);
 		return;
 	}
 	fprintf(out, " (95 %% interval %+.2f ... %+.2f), %u blocks: %s\n", percent(b->ratio.low),
-		percent(b->ratio.high), b->done, same ? "they agree" : "they differ");
+	        percent(b->ratio.high), b->done, same ? "they agree" : "they differ");
 }
 
 void switch_print(const struct switch_run *run, FILE *out)
 {
 	session_print_head(&run->s, out);
-	fprintf(out,
-		"A loop is there and back. Its two switches are what will-it-scale counts, and prints as\n"
-		"so many a second; SWITCHES/s is what the kernel counted. EFFECT and CYCLES are against the\n"
-		"same pair that touches nothing.\n\n");
+	fprintf(out, "A loop is there and back. Its two switches are what will-it-scale counts, "
+	             "and prints as\n"
+	             "so many a second; SWITCHES/s is what the kernel counted. EFFECT and CYCLES "
+	             "are against the\n"
+	             "same pair that touches nothing.\n\n");
 	print_rows(run, out);
 	print_skipped(run, out);
 	print_beside(&run->beside, out);
@@ -218,50 +222,38 @@ void switch_print(const struct switch_run *run, FILE *out)
 	session_print_verdict(&run->s, out);
 }
 
-/* Names of CPUs hold commas and, who knows, quotes. */
-static void csv_text(const char *s, FILE *out)
+static void csv_row(const struct switch_run *run, const struct switch_row *row, FILE *out)
 {
-	fputc('"', out);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', out);
-		fputc(*s, out);
-	}
-	fputc('"', out);
-}
+	bool effect = !is_base(run, row) && row->ratio.n;
+	const double ns = switch_ns(run, row), figure[] = {
+		ns,
+		2e9 / ns,
+		switch_per_loop(row) * 1e9 / ns,
+		effect ? percent(row->ratio.middle) : NAN,
+		effect ? percent(row->ratio.low) : NAN,
+		effect ? percent(row->ratio.high) : NAN,
+		effect ? row->extra.middle : NAN,
+	};
 
-static void csv_number(double x, FILE *out)
-{
+	fprintf(out, "%s,", run->s.machine.date);
+	csv_text(out, run->s.machine.cpu);
 	fputc(',', out);
-	if (isfinite(x))
-		fprintf(out, "%.9g", x);
+	csv_text(out, run->s.machine.kernel);
+	fprintf(out, ",%s", row->id);
+	for (size_t k = 0; k < sizeof(figure) / sizeof(figure[0]); k++) {
+		fputc(',', out);
+		csv_number(out, figure[k]);
+	}
+	fprintf(out, ",%zu\n", row->ticks.n);
 }
 
 void switch_csv(const struct switch_run *run, FILE *out)
 {
 	fprintf(out, "date,cpu,kernel,id,median_ns_per_loop,loops_in_2_s,switches_per_s,"
 		     "effect_percent,low_percent,high_percent,extra_cycles_per_loop,blocks\n");
-	for (uint32_t i = 0; i < run->row_count; i++) {
-		const struct switch_row *row = &run->rows[i];
-		double ns = switch_ns(run, row);
-		bool effect = !is_base(run, row) && row->ratio.n;
-
-		if (!row->selected || row->skipped)
-			continue;
-		fprintf(out, "%s,", run->s.machine.date);
-		csv_text(run->s.machine.cpu, out);
-		fputc(',', out);
-		csv_text(run->s.machine.kernel, out);
-		fprintf(out, ",%s", row->id);
-		csv_number(ns, out);
-		csv_number(2e9 / ns, out);
-		csv_number(switch_per_loop(row) * 1e9 / ns, out);
-		csv_number(effect ? percent(row->ratio.middle) : NAN, out);
-		csv_number(effect ? percent(row->ratio.low) : NAN, out);
-		csv_number(effect ? percent(row->ratio.high) : NAN, out);
-		csv_number(effect ? row->extra.middle : NAN, out);
-		fprintf(out, ",%zu\n", row->ticks.n);
-	}
+	for (uint32_t i = 0; i < run->row_count; i++)
+		if (run->rows[i].selected && !run->rows[i].skipped)
+			csv_row(run, &run->rows[i], out);
 }
 
 void switch_list(const struct switch_run *run, FILE *out)

@@ -16,15 +16,15 @@ struct pair_turn {
 	uint8_t tilecfg[64];
 	uint8_t tile[1024];
 	uint32_t pkru;
-	uint32_t broken;            /* the other one did not answer; wait no more */
-	uint32_t last;              /* this turn was the last one: @stop, read when the other
-				       one's message came, which is behind what it wrote there */
+	uint32_t broken; /* the other one did not answer; wait no more */
+	uint32_t last;   /* this turn was the last one: @stop, read when the other
+	                    one's message came, which is behind what it wrote there */
 	uint32_t unused;
 	volatile uint32_t *stop;
-	int out, in;                /* descriptors of this task's end */
-	volatile uint32_t *wake;    /* futex word of the other one */
-	volatile uint32_t *wait;    /* futex word of this one */
-	uint32_t seen;              /* what @wait was when this task last went on */
+	int out, in;             /* descriptors of this task's end */
+	volatile uint32_t *wake; /* futex word of the other one */
+	volatile uint32_t *wait; /* futex word of this one */
+	uint32_t seen;           /* what @wait was when this task last went on */
 };
 
 _Static_assert(offsetof(struct pair_turn, tile) == 64, "touch_amx");

@@ -31,9 +31,9 @@ static bool add(struct results *r, const char *source, json_t *doc)
 		return false;
 	r->list = bigger;
 	bigger[r->n] = (struct result){.doc = doc,
-				       .schema = result_text(doc, "schema", NULL),
-				       .kind = result_text(doc, "kind", ""),
-				       .source = strdup(source)};
+	                               .schema = result_text(doc, "schema", NULL),
+	                               .kind = result_text(doc, "kind", ""),
+	                               .source = strdup(source)};
 	if (!bigger[r->n].source)
 		return false;
 	r->n++;
@@ -41,7 +41,7 @@ static bool add(struct results *r, const char *source, json_t *doc)
 }
 
 int results_parse(struct results *r, const char *source, const char *text, size_t len, char *err,
-		  size_t errlen)
+                  size_t errlen)
 {
 	const size_t first = r->n;
 	const char *at = text, *end = text + len;
@@ -54,17 +54,17 @@ int results_parse(struct results *r, const char *source, const char *text, size_
 			at++;
 		if (at == end)
 			break;
-		doc = json_loadb(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
-				 &error);
+		doc = json_loadb(at, (size_t)(end - at),
+		                 JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
 		if (!doc) {
 			snprintf(err, errlen, "%s: not JSON: line %d: %.100s", source, error.line,
-				 error.text);
+			         error.text);
 			goto fail;
 		}
 		if (!result_text(doc, "schema", NULL)) {
 			json_decref(doc);
-			snprintf(err, errlen, "%s: is JSON, but no result of xstate (it has no schema)",
-				 source);
+			snprintf(err, errlen,
+			         "%s: is JSON, but no result of xstate (it has no schema)", source);
 			goto fail;
 		}
 		if (!add(r, source, doc)) {
@@ -97,8 +97,8 @@ int results_read(struct results *r, const char *path, char *err, size_t errlen)
 	if (results_db_is(text, len) && strcmp(path, "-"))
 		status = results_db_read(r, path, err, errlen);
 	else
-		status = results_parse(r, strcmp(path, "-") ? path : "standard input", text, len, err,
-				       errlen);
+		status = results_parse(r, strcmp(path, "-") ? path : "standard input", text, len,
+		                       err, errlen);
 	free(text);
 	return status;
 }

@@ -37,7 +37,7 @@ struct results {
  * Return: 0 or -1.
  */
 int results_parse(struct results *r, const char *source, const char *text, size_t len, char *err,
-		  size_t errlen);
+                  size_t errlen);
 
 /**
  * results_read() - add all documents of a file ("-": standard input).

@@ -18,20 +18,21 @@ bool results_db_is(const char *bytes, size_t len)
 #define WAIT_MS 10000 /* for another writer */
 
 static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS run (id INTEGER PRIMARY KEY, schema TEXT NOT NULL, kind TEXT,"
-	" date TEXT, cpu TEXT, kernel TEXT, document TEXT NOT NULL);"
-	"CREATE VIEW IF NOT EXISTS pairs AS SELECT run.id AS run, run.date, run.cpu, run.kernel,"
-	" json_extract(pair.value, '$.id') AS id,"
-	" json_extract(pair.value, '$.median_ns_per_loop') AS median_ns_per_loop,"
-	" json_extract(pair.value, '$.effect_percent') AS effect_percent,"
-	" json_extract(pair.value, '$.low_percent') AS low_percent,"
-	" json_extract(pair.value, '$.high_percent') AS high_percent"
-	" FROM run, json_each(run.document, '$.pairs') AS pair;";
+        "CREATE TABLE IF NOT EXISTS run (id INTEGER PRIMARY KEY, schema TEXT NOT NULL, kind TEXT,"
+        " date TEXT, cpu TEXT, kernel TEXT, document TEXT NOT NULL);"
+        "CREATE VIEW IF NOT EXISTS pairs AS SELECT run.id AS run, run.date, run.cpu, run.kernel,"
+        " json_extract(pair.value, '$.id') AS id,"
+        " json_extract(pair.value, '$.median_ns_per_loop') AS median_ns_per_loop,"
+        " json_extract(pair.value, '$.effect_percent') AS effect_percent,"
+        " json_extract(pair.value, '$.low_percent') AS low_percent,"
+        " json_extract(pair.value, '$.high_percent') AS high_percent"
+        " FROM run, json_each(run.document, '$.pairs') AS pair;";
 
-static const char insert[] =
-	"INSERT INTO run (schema, kind, date, cpu, kernel, document) SELECT json_extract(?1, '$.schema'),"
-	" json_extract(?1, '$.kind'), json_extract(?1, '$.machine.date'), json_extract(?1, '$.machine.cpu'),"
-	" json_extract(?1, '$.machine.kernel'), ?1;";
+static const char insert[] = "INSERT INTO run (schema, kind, date, cpu, kernel, document) SELECT "
+                             "json_extract(?1, '$.schema'),"
+                             " json_extract(?1, '$.kind'), json_extract(?1, '$.machine.date'), "
+                             "json_extract(?1, '$.machine.cpu'),"
+                             " json_extract(?1, '$.machine.kernel'), ?1;";
 
 static int fail(sqlite3 *db, const char *path, char *err, size_t errlen)
 {
@@ -44,11 +45,12 @@ int results_db_add(const char *path, const char *text, char *err, size_t errlen)
 {
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
-	bool ok = sqlite3_open(path, &db) == SQLITE_OK && sqlite3_busy_timeout(db, WAIT_MS) == SQLITE_OK &&
-		  sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK &&
-		  sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK &&
-		  sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC) == SQLITE_OK &&
-		  sqlite3_step(statement) == SQLITE_DONE;
+	bool ok = sqlite3_open(path, &db) == SQLITE_OK &&
+	          sqlite3_busy_timeout(db, WAIT_MS) == SQLITE_OK &&
+	          sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+	          sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK &&
+	          sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC) == SQLITE_OK &&
+	          sqlite3_step(statement) == SQLITE_DONE;
 
 	if (!ok) {
 		sqlite3_finalize(statement);
@@ -68,12 +70,14 @@ int results_db_read(struct results *r, const char *path, char *err, size_t errle
 
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
 	    sqlite3_busy_timeout(db, WAIT_MS) == SQLITE_OK &&
-	    sqlite3_prepare_v2(db, "SELECT document FROM run ORDER BY id", -1, &statement, NULL) == SQLITE_OK)
+	    sqlite3_prepare_v2(db, "SELECT document FROM run ORDER BY id", -1, &statement, NULL) ==
+	            SQLITE_OK)
 		while (!status && (step = sqlite3_step(statement)) == SQLITE_ROW) {
 			const char *text = (const char *)sqlite3_column_text(statement, 0);
 			int len = sqlite3_column_bytes(statement, 0);
 
-			status = results_parse(r, path, text ? text : "", text ? (size_t)len : 0, err, errlen);
+			status = results_parse(r, path, text ? text : "", text ? (size_t)len : 0,
+			                       err, errlen);
 			n++;
 		}
 	sqlite3_finalize(statement);

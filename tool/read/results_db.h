@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results in an SQLite file, for those who keep many: one table of runs, each with its document. Reading
- * one is part of results_read().
+ * Results in an SQLite file, for those who keep many: one table of runs, each with its document.
+ * Reading one is part of results_read().
  */
 #ifndef READ_RESULTS_DB_H
 #define READ_RESULTS_DB_H

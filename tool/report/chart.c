@@ -8,7 +8,7 @@
 #include "ui/utf8.h"
 
 #define CURVE_COLORS 6
-#define LETTER	     7.2 /* width of one, about */
+#define LETTER       7.2 /* width of one, about */
 
 /* One drawing: its width and the part of it that the scale covers. */
 struct plot {
@@ -61,9 +61,10 @@ static void svg_begin(struct plot *d, double height)
 	const char *kind = d->narrow ? "narrow" : "wide";
 
 	fprintf(p->out,
-		"<svg class=\"%s\" viewBox=\"0 0 %g %g\" role=\"img\" tabindex=\"0\" "
-		"aria-labelledby=\"t%u%c d%u%c\"><title id=\"t%u%c\">",
-		kind, d->width, height, p->figures, kind[0], p->figures, kind[0], p->figures, kind[0]);
+	        "<svg class=\"%s\" viewBox=\"0 0 %g %g\" role=\"img\" tabindex=\"0\" "
+	        "aria-labelledby=\"t%u%c d%u%c\"><title id=\"t%u%c\">",
+	        kind, d->width, height, p->figures, kind[0], p->figures, kind[0], p->figures,
+	        kind[0]);
 	html_text(p->out, d->chart->title);
 	fprintf(p->out, "</title><desc id=\"d%u%c\">", p->figures, kind[0]);
 	html_f(p->out, "%s. The table below has the figures.", d->chart->about);
@@ -80,8 +81,8 @@ static void text(struct plot *d, double x, double y, const char *class, const ch
 static void line(struct plot *d, double x1, double y1, double x2, double y2, const char *class)
 {
 	fprintf(d->page->out,
-		"<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>", x1, y1, x2, y2,
-		class);
+	        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>", x1, y1, x2,
+	        y2, class);
 }
 
 static void tick_text(double v, double step, char buf[32])
@@ -121,8 +122,8 @@ static struct plot plot_for(struct page *p, const struct chart *c, bool narrow, 
 	return d;
 }
 
-/* Where a row's label goes: beside its mark, or above it when there is no room. What is too long for
- * its place ends in dots; title and table have all of it. */
+/* Where a row's label goes: beside its mark, or above it when there is no room. What is too long
+ * for its place ends in dots; title and table have all of it. */
 static void row_label(struct plot *d, double y, const char *label)
 {
 	size_t most = (size_t)((d->narrow ? d->width : d->left - 10) / LETTER);
@@ -180,10 +181,10 @@ static void bars(struct plot *d, const struct chart_bar *bar, size_t n, double m
 			if (!(part > 0))
 				continue;
 			fprintf(d->page->out,
-				"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
-				"class=\"bar c%d\"/>",
-				at(d, from), y - 7, fmax(0.5, at(d, from + part) - at(d, from)), 14,
-				k + 1);
+			        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
+			        "class=\"bar c%d\"/>",
+			        at(d, from), y - 7, fmax(0.5, at(d, from + part) - at(d, from)), 14,
+			        k + 1);
 			from += part;
 		}
 		text(d, at(d, from) + 6, y + 4, "t", bar[i].value);
@@ -221,7 +222,7 @@ static double inside(const struct plot *d, double x)
 }
 
 static void ranges(struct plot *d, const struct chart_range *range, size_t n, double low,
-		   double high, double zero)
+                   double high, double zero)
 {
 	double row = d->narrow ? 42 : 24, top = 6, bottom = top + row * (double)n;
 
@@ -235,22 +236,23 @@ static void ranges(struct plot *d, const struct chart_range *range, size_t n, do
 
 		row_label(d, y, r->label);
 		fprintf(d->page->out, "<g class=\"%s\"><title>", r->faint ? "faint" : "c1");
-		html_f(d->page->out, "%s: %.3g (%.3g to %.3g) %s", r->label, r->middle, r->low, r->high,
-		       d->chart->unit);
+		html_f(d->page->out, "%s: %.3g (%.3g to %.3g) %s", r->label, r->middle, r->low,
+		       r->high, d->chart->unit);
 		fputs("</title>", d->page->out);
 		if (isfinite(r->truth))
-			line(d, at(d, inside(d, r->truth)), y - 9, at(d, inside(d, r->truth)), y + 9,
-			     "truth");
+			line(d, at(d, inside(d, r->truth)), y - 9, at(d, inside(d, r->truth)),
+			     y + 9, "truth");
 		if (isfinite(r->low) && isfinite(r->high))
-			line(d, at(d, inside(d, r->low)), y, at(d, inside(d, r->high)), y, "whisker");
+			line(d, at(d, inside(d, r->low)), y, at(d, inside(d, r->high)), y,
+			     "whisker");
 		fprintf(d->page->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/></g>\n",
-			at(d, inside(d, r->middle)), y);
+		        at(d, inside(d, r->middle)), y);
 	}
 	fputs("</svg>\n", d->page->out);
 }
 
 void chart_ranges(struct page *p, const struct chart *c, const struct chart_range *range, size_t n,
-		  double zero)
+                  double zero)
 {
 	double low = zero, high = zero;
 	size_t longest = 0;
@@ -282,7 +284,7 @@ static double up(const struct y_scale *s, double y)
 }
 
 static void curves(struct plot *d, const struct chart_curve *curve, size_t n, double x_high,
-		   double y_high, double mark_x, const char *mark)
+                   double y_high, double mark_x, const char *mark)
 {
 	struct y_scale s = {.top = 22, .bottom = d->narrow ? 210 : 290};
 	char buf[32];
@@ -314,18 +316,18 @@ static void curves(struct plot *d, const struct chart_curve *curve, size_t n, do
 		fputs("</title><polyline class=\"curve\" points=\"", d->page->out);
 		for (size_t k = 0; k < curve[i].n; k++)
 			fprintf(d->page->out, "%s%.1f,%.1f", k ? " " : "", at(d, curve[i].x[k]),
-				up(&s, curve[i].y[k]));
+			        up(&s, curve[i].y[k]));
 		fputs("\"/>", d->page->out);
 		for (size_t k = 0; k < curve[i].n; k++)
 			fprintf(d->page->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>",
-				at(d, curve[i].x[k]), up(&s, curve[i].y[k]));
+			        at(d, curve[i].x[k]), up(&s, curve[i].y[k]));
 		fputs("</g>\n", d->page->out);
 	}
 	fputs("</svg>\n", d->page->out);
 }
 
 void chart_curves(struct page *p, const struct chart *c, const struct chart_curve *curve, size_t n,
-		  double mark_x, const char *mark)
+                  double mark_x, const char *mark)
 {
 	double x_high = 0, y_high = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The charts of a report, as SVG. Each is drawn twice, for a screen and for a phone, of which the page
- * shows one; both have a title and a description, and whoever calls puts a table behind them.
+ * The charts of a report, as SVG. Each is drawn twice, for a screen and for a phone, of which the
+ * page shows one; both have a title and a description, and whoever calls puts a table behind them.
  */
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H
@@ -47,8 +47,8 @@ struct chart {
  */
 void chart_bars(struct page *p, const struct chart *c, const struct chart_bar *bar, size_t n);
 void chart_ranges(struct page *p, const struct chart *c, const struct chart_range *range, size_t n,
-		  double zero);
+                  double zero);
 void chart_curves(struct page *p, const struct chart *c, const struct chart_curve *curve, size_t n,
-		  double mark_x, const char *mark);
+                  double mark_x, const char *mark);
 
 #endif

@@ -69,7 +69,8 @@ void html_head(struct page *p, const char *title)
 	html_text(p->out, title);
 	fputs("</title>\n<style>\n", p->out);
 	fwrite(report_style, 1, report_style_bytes, p->out);
-	fputs("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n",
+	fputs("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the "
+	      "results</a>\n",
 	      p->out);
 }
 

@@ -12,8 +12,8 @@
 /* The page being written. */
 struct page {
 	FILE *out;
-	unsigned figures; /* so far; gives ids */
-	bool folded;      /* the table that is open */
+	unsigned figures;        /* so far; gives ids */
+	bool folded;             /* the table that is open */
 	const char *section[16]; /* ids of the sections so far */
 	unsigned sections;
 };
@@ -54,7 +54,7 @@ void html_table(struct page *p, const char *caption, const char *heads, bool fol
 void html_row(struct page *p);
 void html_head_cell(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void html_cell(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void html_number(struct page *p, const char *fmt, double x); /* empty for NAN */
+void html_number(struct page *p, const char *fmt, double x);                  /* empty for NAN */
 void html_interval(struct page *p, const char *fmt, double low, double high); /* the same */
 void html_table_end(struct page *p);
 

@@ -22,12 +22,13 @@ struct lab_sum {
 
 /* All policies that cost @least, or hardly more. */
 static void name_equals(struct report *r, const json_t *runs, const char *experiment,
-			const char *machine, double least, bool sound)
+                        const char *machine, double least, bool sound)
 {
 	const json_t *run;
 	size_t i, n = 0;
 
-	json_array_foreach((json_t *)runs, i, run) {
+	json_array_foreach((json_t *)runs, i, run)
+	{
 		const char *policy = result_text(run, "policy", "?");
 		const struct xst_policy *p = xst_policy_by_name(policy);
 		double part[3];
@@ -53,7 +54,8 @@ static void brief_lab(struct report *r, const json_t *runs, struct lab_sum *sum_
 	const json_t *run, *other;
 	size_t i, k;
 
-	json_array_foreach((json_t *)runs, i, run) {
+	json_array_foreach((json_t *)runs, i, run)
+	{
 		const char *experiment = result_text(run, "experiment", "?");
 		const char *machine = result_text(run, "machine", "?");
 		const char *best = NULL, *sound = NULL;
@@ -68,7 +70,8 @@ static void brief_lab(struct report *r, const json_t *runs, struct lab_sum *sum_
 		sum_up->switches += result_number(run, "switches");
 		if (!strcmp(experiment, "slots") || strncmp(machine, "bochs", 5))
 			continue;
-		json_array_foreach((json_t *)runs, k, other) {
+		json_array_foreach((json_t *)runs, k, other)
+		{
 			const char *policy = result_text(other, "policy", "?");
 			const struct xst_policy *p = xst_policy_by_name(policy);
 			double part[3], sum;
@@ -94,7 +97,8 @@ static void brief_lab(struct report *r, const json_t *runs, struct lab_sum *sum_
 		if (!first || !best || !sound)
 			continue;
 		fputs("<li>", out);
-		html_f(out, "Workload %s (lab, %s): the least work is done by ", experiment, machine);
+		html_f(out, "Workload %s (lab, %s): the least work is done by ", experiment,
+		       machine);
 		name_equals(r, runs, experiment, machine, least, false);
 		html_f(out, ", %.0f cycles a switch", least);
 		if (least_sound > CLOSE * least) {
@@ -114,8 +118,8 @@ static void brief_lab_sum(struct report *r, const struct lab_sum *sum)
 	if (!(sum->switches > 0))
 		return;
 	fputs("<li>", out);
-	html_f(out, "In %.0f switches and %.0f checks of all registers the lab found ", sum->switches,
-	       sum->checks);
+	html_f(out, "In %.0f switches and %.0f checks of all registers the lab found ",
+	       sum->switches, sum->checks);
 	good_or_bad(out, clean, clean ? "no corruption" : "corruptions");
 	if (sum->failed)
 		html_f(out, "; %zu runs failed", sum->failed);
@@ -130,13 +134,13 @@ static void brief_switch(struct report *r, const struct result *result)
 	char cpu[200];
 	size_t i;
 
-	json_array_foreach((json_t *)pairs, i, row)
-		if (!strcmp(result_text(row, "how", ""), "yield") &&
-		    isfinite(result_number(row, "effect_percent")) &&
-		    isfinite(result_number(row, "low_percent")) &&
-		    (!most || result_number(row, "effect_percent") >
-				      result_number(most, "effect_percent")))
-			most = row;
+	json_array_foreach((json_t *)pairs, i,
+	                   row) if (!strcmp(result_text(row, "how", ""), "yield") &&
+	                            isfinite(result_number(row, "effect_percent")) &&
+	                            isfinite(result_number(row, "low_percent")) &&
+	                            (!most || result_number(row, "effect_percent") >
+	                                              result_number(most, "effect_percent"))) most =
+	        row;
 	if (!most)
 		return;
 	report_machine(r, result, cpu, sizeof(cpu));
@@ -160,7 +164,8 @@ static void brief_sim(struct report *r, const struct result *result)
 	FILE *out = r->page.out;
 	size_t i;
 
-	json_array_foreach((json_t *)words, i, one) {
+	json_array_foreach((json_t *)words, i, one)
+	{
 		const char *text = json_is_string(one) ? json_string_value(one) : "";
 
 		if (strncmp(text, "Verdict:", 8) && strncmp(text, "Least work:", 11))
@@ -178,9 +183,11 @@ static void brief_trust(struct report *r)
 	FILE *out = r->page.out;
 	size_t runs = 0, loud = 0, missed = 0;
 
-	for (size_t i = report_bench(r, NULL, 0); i < r->results.n; i = report_bench(r, NULL, i + 1)) {
+	for (size_t i = report_bench(r, NULL, 0); i < r->results.n;
+	     i = report_bench(r, NULL, i + 1)) {
 		const json_t *doc = r->results.list[i].doc, *one;
-		const json_t *noise = result_list(doc, "noise"), *limits = result_list(doc, "noise_limits");
+		const json_t *noise = result_list(doc, "noise"),
+		             *limits = result_list(doc, "noise_limits");
 		const char *key;
 		bool too_much = false, lost = false;
 		size_t k;
@@ -188,10 +195,10 @@ static void brief_trust(struct report *r)
 		if (!noise)
 			continue;
 		runs++;
-		json_object_foreach((json_t *)limits, key, one)
-			too_much |= !(result_number(noise, key) <= result_number(limits, key));
-		json_array_foreach((json_t *)result_list(doc, "controls"), k, one)
-			lost |= !result_flag(one, "found");
+		json_object_foreach((json_t *)limits, key, one) too_much |=
+		        !(result_number(noise, key) <= result_number(limits, key));
+		json_array_foreach((json_t *)result_list(doc, "controls"), k, one) lost |=
+		        !result_flag(one, "found");
 		loud += too_much || !limits;
 		missed += lost;
 	}
@@ -228,8 +235,11 @@ void part_brief(struct report *r)
 		brief_switch(r, &r->results.list[i]);
 	if (isfinite(r->costs.pair_ns)) {
 		fputs("<li>", out);
-		html_f(out, "How much it matters: a save and a restore take %.0f ns here. At 640 switches a "
-			    "second, as in a build, that is %.3f %% of a CPU; at a million it is %.0f %%.",
+		html_f(out,
+		       "How much it matters: a save and a restore take %.0f ns here. At 640 "
+		       "switches a "
+		       "second, as in a build, that is %.3f %% of a CPU; at a million it is %.0f "
+		       "%%.",
 		       r->costs.pair_ns, 100 * 640 * r->costs.pair_ns * 1e-9,
 		       100 * 1e6 * r->costs.pair_ns * 1e-9);
 		fputs("</li>\n", out);

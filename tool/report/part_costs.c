@@ -12,9 +12,9 @@
 /* Rows that people ask for first: no detail, the instruction alone or the pair, usual states. */
 static bool is_headline(const json_t *row)
 {
-	static const char *const names[] = {
-		"XSAVE",	 "XSAVEC",	  "XSAVEOPT",	    "XRSTOR",	       "XSAVEC+XRSTOR",
-		"FXSAVE+FXRSTOR", "FNSAVE+FRSTOR", "XSAVE+XRSTOR", "XSAVEOPT+XRSTOR"};
+	static const char *const names[] = {"XSAVE",         "XSAVEC",        "XSAVEOPT",
+	                                    "XRSTOR",        "XSAVEC+XRSTOR", "FXSAVE+FXRSTOR",
+	                                    "FNSAVE+FRSTOR", "XSAVE+XRSTOR",  "XSAVEOPT+XRSTOR"};
 	const char *live = result_text(row, "live", "");
 
 	if (result_text(row, "detail", NULL) ||
@@ -29,19 +29,21 @@ static bool is_headline(const json_t *row)
 static void cost_chart(struct report *r, const json_t *costs, const char *machine)
 {
 	struct chart_bar bar[SHOWN];
-	const struct chart c = {.title = "What a save, a restore and a pair cost", .about = machine,
-				.unit = "core cycles, median"};
+	const struct chart c = {.title = "What a save, a restore and a pair cost",
+	                        .about = machine,
+	                        .unit = "core cycles, median"};
 	const json_t *row;
 	size_t n = 0, i;
 
-	json_array_foreach((json_t *)costs, i, row) {
+	json_array_foreach((json_t *)costs, i, row)
+	{
 		double cycles = result_number(row, "median_cycles");
 
 		if (n == SHOWN || !is_headline(row) || !isfinite(cycles))
 			continue;
 		bar[n] = (struct chart_bar){.part = {fmax(cycles, 0), NAN, NAN}};
 		snprintf(bar[n].label, sizeof(bar[n].label), "%.30s, %.12s",
-			 result_text(row, "instruction", "?"), result_text(row, "live", "?"));
+		         result_text(row, "instruction", "?"), result_text(row, "live", "?"));
 		snprintf(bar[n].value, sizeof(bar[n].value), "%.0f", cycles);
 		n++;
 	}
@@ -56,19 +58,20 @@ static void cost_table(struct report *r, const json_t *costs)
 	size_t i;
 
 	html_table(p, "Core cycles of one instruction, with everything in the caches",
-		   "Instruction|Live|#Median|#Quartiles|#95 % of the mean|#ns|#Blocks", true);
-	json_array_foreach((json_t *)costs, i, row) {
+	           "Instruction|Live|#Median|#Quartiles|#95 % of the mean|#ns|#Blocks", true);
+	json_array_foreach((json_t *)costs, i, row)
+	{
 		const char *detail = result_text(row, "detail", NULL);
 
 		html_row(p);
-		html_head_cell(p, "%s%s%s", result_text(row, "instruction", "?"), detail ? ", " : "",
-			       detail ? detail : "");
+		html_head_cell(p, "%s%s%s", result_text(row, "instruction", "?"),
+		               detail ? ", " : "", detail ? detail : "");
 		html_cell(p, "%s", result_text(row, "live", "?"));
 		html_number(p, "%.1f", result_number(row, "median_cycles"));
 		html_interval(p, "%.1f to %.1f", result_number(row, "low_quartile_cycles"),
-			  result_number(row, "high_quartile_cycles"));
+		              result_number(row, "high_quartile_cycles"));
 		html_interval(p, "%.1f to %.1f", result_number(row, "low_cycles"),
-				  result_number(row, "high_cycles"));
+		              result_number(row, "high_cycles"));
 		html_number(p, "%.1f", result_number(row, "median_ns"));
 		html_number(p, "%.0f", result_number(row, "blocks"));
 	}
@@ -89,7 +92,8 @@ void part_costs(struct report *r)
 			continue;
 		if (!open) {
 			html_section(&r->page, "costs", "What the instructions cost");
-			fputs("<p>Medians over many short blocks, in core cycles, not TSC ticks. Pairs save "
+			fputs("<p>Medians over many short blocks, in core cycles, not TSC ticks. "
+			      "Pairs save "
 			      "into one area and restore from another, as a switch does.</p>\n",
 			      r->page.out);
 		}
@@ -109,9 +113,9 @@ void part_share(struct report *r)
 		const char *what;
 		double per_s;
 	} rates[] = {{"a build of C, by traces (450 to 820)", 640},
-		     {"a busy server", 20000},
-		     {"will-it-scale's context switch on 2010s powerpc (below)", 100000},
-		     {"two tasks that do nothing but switch", 1000000}};
+	             {"a busy server", 20000},
+	             {"will-it-scale's context switch on 2010s powerpc (below)", 100000},
+	             {"two tasks that do nothing but switch", 1000000}};
 	struct page *p = &r->page;
 	double ns = r->costs.pair_ns;
 
@@ -119,12 +123,13 @@ void part_share(struct report *r)
 		return;
 	html_section(p, "share", "How much of the machine it matters");
 	fputs("<p>", p->out);
-	html_f(p->out, "A save and a restore take %.0f ns here (%s). What a policy can gain is at most all "
-		       "of it.",
+	html_f(p->out,
+	       "A save and a restore take %.0f ns here (%s). What a policy can gain is at most all "
+	       "of it.",
 	       ns, r->costs.from);
 	fputs("</p>\n", p->out);
 	html_table(p, "Share of one CPU spent on saving and restoring",
-		   "Workload|#Switches a second|#Share of a CPU", false);
+	           "Workload|#Switches a second|#Share of a CPU", false);
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		html_row(p);
 		html_head_cell(p, "%s", rates[i].what);

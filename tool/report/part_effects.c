@@ -15,9 +15,9 @@ static bool seen(double low, double high)
 static const char *how_text(const char *how, const char *who, char buf[96])
 {
 	snprintf(buf, 96, "%s, %s", how,
-		 !strcmp(who, "idle")	  ? "two CPUs with idle between"
-		 : !strcmp(who, "thread") ? "two threads"
-					    : "two processes");
+	         !strcmp(who, "idle")     ? "two CPUs with idle between"
+	         : !strcmp(who, "thread") ? "two threads"
+	                                  : "two processes");
 	return buf;
 }
 
@@ -26,17 +26,18 @@ static void switch_table(struct report *r, const json_t *const *row, size_t n)
 	struct page *p = &r->page;
 
 	html_table(p, "A loop is there and back: two switches",
-		   "Touched|#ns a loop|#Loops in 2 s|#Switches/s|#Effect %|#95 % interval|#Cycles a loop",
-		   true);
+	           "Touched|#ns a loop|#Loops in 2 s|#Switches/s|#Effect %|#95 % interval|#Cycles "
+	           "a loop",
+	           true);
 	for (size_t i = 0; i < n; i++) {
 		double low = result_number(row[i], "low_percent");
 		double high = result_number(row[i], "high_percent");
 
 		html_row(p);
 		html_head_cell(p, "%s%s", result_text(row[i], "touch", "?"),
-			       !strcmp(result_text(row[i], "touch", ""), "none") ? ""
-			       : result_flag(row[i], "both")			  ? ", both tasks"
-										  : ", one task");
+		               !strcmp(result_text(row[i], "touch", ""), "none") ? ""
+		               : result_flag(row[i], "both")                     ? ", both tasks"
+		                                                                 : ", one task");
 		html_number(p, "%.1f", result_number(row[i], "median_ns_per_loop"));
 		html_number(p, "%.0f", result_number(row[i], "loops_in_2_s"));
 		html_number(p, "%.0f", result_number(row[i], "switches_per_s"));
@@ -56,13 +57,15 @@ static void show_pair(struct report *r, const json_t *pairs, size_t first, const
 	const json_t **list = calloc(most, sizeof(*list));
 	struct chart_range *range = calloc(most, sizeof(*range));
 	char title[160], about[240], buf[96];
-	const struct chart c = {.title = title, .about = about, .unit = "% longer than with nothing live"};
+	const struct chart c = {
+	        .title = title, .about = about, .unit = "% longer than with nothing live"};
 
 	if (!list || !range)
 		goto out;
-	json_array_foreach((json_t *)pairs, i, row) {
-		if (strcmp(result_text(row, "how", ""), how) || strcmp(result_text(row, "who", ""), who) ||
-		    !result_flag(row, "available"))
+	json_array_foreach((json_t *)pairs, i, row)
+	{
+		if (strcmp(result_text(row, "how", ""), how) ||
+		    strcmp(result_text(row, "who", ""), who) || !result_flag(row, "available"))
 			continue;
 		if (i < first)
 			goto out; /* shown already */
@@ -70,7 +73,7 @@ static void show_pair(struct report *r, const json_t *pairs, size_t first, const
 		if (!isfinite(result_number(row, "effect_percent")))
 			continue;
 		snprintf(range[n].label, sizeof(range[n].label), "%.40s, %s",
-			 result_text(row, "touch", "?"), result_flag(row, "both") ? "both" : "one");
+		         result_text(row, "touch", "?"), result_flag(row, "both") ? "both" : "one");
 		range[n].low = result_number(row, "low_percent");
 		range[n].middle = result_number(row, "effect_percent");
 		range[n].high = result_number(row, "high_percent");
@@ -102,10 +105,12 @@ static void show_switch(struct report *r, const struct result *result)
 	if (!beside)
 		return;
 	fputs("<p>", out);
-	html_f(out, "In the same blocks as %s: %s ran at %.0f switches a second, ours at %.0f; the "
-		    "difference is %+.2f %% (95 %% interval %+.2f to %+.2f).",
+	html_f(out,
+	       "In the same blocks as %s: %s ran at %.0f switches a second, ours at %.0f; the "
+	       "difference is %+.2f %% (95 %% interval %+.2f to %+.2f).",
 	       result_text(beside, "row", "?"), result_text(beside, "program", "?"),
-	       result_number(beside, "their_median_per_s"), result_number(beside, "our_median_per_s"),
+	       result_number(beside, "their_median_per_s"),
+	       result_number(beside, "our_median_per_s"),
 	       result_number(beside, "difference_percent"), result_number(beside, "low_percent"),
 	       result_number(beside, "high_percent"));
 	fputs("</p>\n", out);
@@ -119,18 +124,21 @@ static void show_fiber(struct report *r, const struct result *result)
 	struct page *p = &r->page;
 	char machine[200], about[260];
 	const struct chart c = {.title = "Switch in user mode, SSE live: ratio to the bare pair",
-				.about = about,
-				.unit = "times the bare pair"};
+	                        .about = about,
+	                        .unit = "times the bare pair"};
 
 	if (!range)
 		return;
 	report_machine(r, result, machine, sizeof(machine));
 	snprintf(about, sizeof(about), "The bare pair is %.30s. %.150s",
-		 result_text(result->doc, "pair", "save and restore"), machine);
-	json_array_foreach((json_t *)rows, i, row) {
-		if (strcmp(result_text(row, "live", ""), "SSE") || !isfinite(result_number(row, "ratio")))
+	         result_text(result->doc, "pair", "save and restore"), machine);
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		if (strcmp(result_text(row, "live", ""), "SSE") ||
+		    !isfinite(result_number(row, "ratio")))
 			continue;
-		snprintf(range[n].label, sizeof(range[n].label), "%.60s", result_text(row, "name", "?"));
+		snprintf(range[n].label, sizeof(range[n].label), "%.60s",
+		         result_text(row, "name", "?"));
 		range[n].low = result_number(row, "low_ratio");
 		range[n].middle = result_number(row, "ratio");
 		range[n].high = result_number(row, "high_ratio");
@@ -140,8 +148,9 @@ static void show_fiber(struct report *r, const struct result *result)
 	if (n) {
 		chart_ranges(p, &c, range, n, 1);
 		html_table(p, "One switch, by what is live",
-			   "Switch|Live|#Cycles|#ns|#Ratio|#95 % interval", true);
-		json_array_foreach((json_t *)rows, i, row) {
+		           "Switch|Live|#Cycles|#ns|#Ratio|#95 % interval", true);
+		json_array_foreach((json_t *)rows, i, row)
+		{
 			if (!isfinite(result_number(row, "ratio")))
 				continue;
 			html_row(p);
@@ -151,7 +160,7 @@ static void show_fiber(struct report *r, const struct result *result)
 			html_number(p, "%.1f", result_number(row, "median_ns"));
 			html_number(p, "%.3f", result_number(row, "ratio"));
 			html_interval(p, "%.3f to %.3f", result_number(row, "low_ratio"),
-				  result_number(row, "high_ratio"));
+			              result_number(row, "high_ratio"));
 		}
 		html_table_end(p);
 	}
@@ -166,16 +175,19 @@ static void show_questions(struct report *r, const struct result *result)
 	struct page *p = &r->page;
 	char about[220];
 	const struct chart c = {.title = "Do the optimisations of this CPU do anything?",
-				.about = about,
-				.unit = "% difference"};
+	                        .about = about,
+	                        .unit = "% difference"};
 
 	if (!range)
 		return;
 	report_machine(r, result, about, sizeof(about));
-	json_array_foreach((json_t *)effects, i, e) {
-		if (strcmp(result_text(e, "unit", ""), "percent") || !isfinite(result_number(e, "effect")))
+	json_array_foreach((json_t *)effects, i, e)
+	{
+		if (strcmp(result_text(e, "unit", ""), "percent") ||
+		    !isfinite(result_number(e, "effect")))
 			continue;
-		snprintf(range[n].label, sizeof(range[n].label), "%.52s", result_text(e, "question", "?"));
+		snprintf(range[n].label, sizeof(range[n].label), "%.52s",
+		         result_text(e, "question", "?"));
 		range[n].low = result_number(e, "low");
 		range[n].middle = result_number(e, "effect");
 		range[n].high = result_number(e, "high");
@@ -186,13 +198,15 @@ static void show_questions(struct report *r, const struct result *result)
 	if (n)
 		chart_ranges(p, &c, range, n, 0);
 	if (most) {
-		html_table(p, "Paired comparisons with 95 % intervals", "Question|#Effect|#95 % interval|Unit",
-			   n > 0);
-		json_array_foreach((json_t *)effects, i, e) {
+		html_table(p, "Paired comparisons with 95 % intervals",
+		           "Question|#Effect|#95 % interval|Unit", n > 0);
+		json_array_foreach((json_t *)effects, i, e)
+		{
 			html_row(p);
 			html_head_cell(p, "%s", result_text(e, "question", "?"));
 			html_number(p, "%+.2f", result_number(e, "effect"));
-			html_interval(p, "%+.2f to %+.2f", result_number(e, "low"), result_number(e, "high"));
+			html_interval(p, "%+.2f to %+.2f", result_number(e, "low"),
+			              result_number(e, "high"));
 			html_cell(p, "%s", result_text(e, "unit", ""));
 		}
 		html_table_end(p);
@@ -212,10 +226,14 @@ void part_effects(struct report *r)
 		for (size_t i = report_bench(r, kinds[k].kind, 0); i < r->results.n;
 		     i = report_bench(r, kinds[k].kind, i + 1)) {
 			if (!open) {
-				html_section(&r->page, "effects", "Measured effects, with 95 % intervals");
-				fputs("<p>Arms of the same block are compared, in random order, so that "
-				      "what slows the machine down slows both. A whisker is the interval "
-				      "that holds the truth 95 times in 100; the dot is the estimate.</p>\n",
+				html_section(&r->page, "effects",
+				             "Measured effects, with 95 % intervals");
+				fputs("<p>Arms of the same block are compared, in random order, so "
+				      "that "
+				      "what slows the machine down slows both. A whisker is the "
+				      "interval "
+				      "that holds the truth 95 times in 100; the dot is the "
+				      "estimate.</p>\n",
 				      r->page.out);
 			}
 			open = true;

@@ -30,8 +30,9 @@ static bool gather(const json_t *runs, size_t first, struct group *g)
 	size_t i;
 
 	*g = (struct group){.experiment = result_text(head, "experiment", ""),
-			    .machine = result_text(head, "machine", "")};
-	json_array_foreach((json_t *)runs, i, run) {
+	                    .machine = result_text(head, "machine", "")};
+	json_array_foreach((json_t *)runs, i, run)
+	{
 		if (strcmp(result_text(run, "experiment", ""), g->experiment) ||
 		    strcmp(result_text(run, "machine", ""), g->machine))
 			continue;
@@ -53,9 +54,10 @@ static void policy_table(struct report *r, const struct group *g)
 	struct page *p = &r->page;
 
 	html_table(p, "Counted, per 1000 switches; corruptions in all",
-		   "Policy|#Saves|#Restores|#Traps|#Cycles a switch|#Instructions a switch|#Corruptions|"
-		   "Remark",
-		   true);
+	           "Policy|#Saves|#Restores|#Traps|#Cycles a switch|#Instructions a "
+	           "switch|#Corruptions|"
+	           "Remark",
+	           true);
 	for (size_t i = 0; i < g->n; i++) {
 		const char *policy = result_text(g->run[i], "policy", "?");
 		double part[3];
@@ -70,9 +72,9 @@ static void policy_table(struct report *r, const struct group *g)
 		html_number(p, "%.0f", result_number(g->run[i], "instructions_per_switch"));
 		html_number(p, "%.0f", result_number(g->run[i], "corruptions"));
 		html_cell(p, "%s",
-			  result_flag(g->run[i], "leaks_speculatively")
-				  ? "leaks registers speculatively (CVE-2018-3665)"
-				  : "");
+		          result_flag(g->run[i], "leaks_speculatively")
+		                  ? "leaks registers speculatively (CVE-2018-3665)"
+		                  : "");
 	}
 	html_table_end(p);
 }
@@ -81,10 +83,11 @@ static void show_group(struct report *r, const struct group *g)
 {
 	struct chart_bar bar[GROUP_MAX];
 	char title[160];
-	const struct chart c = {.title = title,
-				.about = "Counted work times what each piece costs; shorter is better",
-				.unit = "cycles a switch",
-				.parts = {"saves", "restores", "first-use traps and CR0.TS"}};
+	const struct chart c = {
+	        .title = title,
+	        .about = "Counted work times what each piece costs; shorter is better",
+	        .unit = "cycles a switch",
+	        .parts = {"saves", "restores", "first-use traps and CR0.TS"}};
 
 	snprintf(title, sizeof(title), "%s on %s", g->experiment, g->machine);
 	for (size_t i = 0; i < g->n; i++) {
@@ -94,7 +97,7 @@ static void show_group(struct report *r, const struct group *g)
 		snprintf(bar[i].label, sizeof(bar[i].label), "%s", policy);
 		report_work(&r->costs, g->run[i], policy, bar[i].part);
 		snprintf(bar[i].value, sizeof(bar[i].value), "%.0f",
-			 bar[i].part[0] + bar[i].part[1] + bar[i].part[2]);
+		         bar[i].part[0] + bar[i].part[1] + bar[i].part[2]);
 	}
 	chart_bars(&r->page, &c, bar, g->n);
 	policy_table(r, g);
@@ -106,13 +109,16 @@ static bool is_shown(const json_t *runs, const struct group *g)
 	const json_t *run;
 	size_t i;
 
-	json_array_foreach((json_t *)runs, i, run)
-		if (!strcmp(result_text(run, "experiment", ""), g->experiment) && is_good(run) &&
-		    !strncmp(result_text(run, "machine", ""), "bochs", 5))
-			return !strcmp(result_text(run, "machine", ""), g->machine);
-	json_array_foreach((json_t *)runs, i, run)
-		if (!strcmp(result_text(run, "experiment", ""), g->experiment) && is_good(run))
-			return !strcmp(result_text(run, "machine", ""), g->machine);
+	json_array_foreach((json_t *)runs, i,
+	                   run) if (!strcmp(result_text(run, "experiment", ""), g->experiment) &&
+	                            is_good(run) &&
+	                            !strncmp(result_text(run, "machine", ""), "bochs",
+	                                     5)) return !strcmp(result_text(run, "machine", ""),
+	                                                        g->machine);
+	json_array_foreach((json_t *)runs, i,
+	                   run) if (!strcmp(result_text(run, "experiment", ""), g->experiment) &&
+	                            is_good(run)) return !strcmp(result_text(run, "machine", ""),
+	                                                         g->machine);
 	return false;
 }
 
@@ -123,12 +129,13 @@ static void troubles(struct report *r, const json_t *runs)
 	bool open = false;
 	size_t i;
 
-	json_array_foreach((json_t *)runs, i, run) {
+	json_array_foreach((json_t *)runs, i, run)
+	{
 		if (!strcmp(result_text(run, "status", ""), "ok"))
 			continue;
 		if (!open)
-			html_table(p, "Runs that did not count", "Experiment|Policy|Machine|Status|Why",
-				   false);
+			html_table(p, "Runs that did not count",
+			           "Experiment|Policy|Machine|Status|Why", false);
 		open = true;
 		html_row(p);
 		html_head_cell(p, "%s", result_text(run, "experiment", "?"));
@@ -152,7 +159,8 @@ static void policies_of(struct report *r, const json_t *runs)
 				continue;
 			if (folded) {
 				fputs("<details><summary>", r->page.out);
-				html_f(r->page.out, "The same for %s on %s", g.experiment, g.machine);
+				html_f(r->page.out, "The same for %s on %s", g.experiment,
+				       g.machine);
 				fputs("</summary>\n", r->page.out);
 			}
 			show_group(r, &g);
@@ -171,9 +179,9 @@ static const json_t *lab_runs(const struct report *r, size_t *i, bool slots)
 
 		if (!report_is(&r->results.list[*i], "xstate.lab/1", NULL))
 			continue;
-		json_array_foreach((json_t *)runs, k, run)
-			if (!strcmp(result_text(run, "experiment", ""), "slots") == slots)
-				return runs;
+		json_array_foreach((json_t *)runs, k,
+		                   run) if (!strcmp(result_text(run, "experiment", ""), "slots") ==
+		                            slots) return runs;
 	}
 	return NULL;
 }
@@ -188,10 +196,14 @@ void part_lab(struct report *r)
 		return;
 	html_section(&r->page, "policies", "Switching policies, counted in the lab");
 	fputs("<p>", out);
-	html_f(out, "A small kernel switched tasks on emulated CPUs, and every task kept verifying all of "
-		    "its registers. Emulated time means nothing, so work was counted, and is weighed here: "
-		    "a save %.0f cycles and a restore %.0f (%s), a first-use trap %.0f and CR0.TS %.0f a "
-		    "switch (assumed).",
+	html_f(out,
+	       "A small kernel switched tasks on emulated CPUs, and every task kept verifying all "
+	       "of "
+	       "its registers. Emulated time means nothing, so work was counted, and is weighed "
+	       "here: "
+	       "a save %.0f cycles and a restore %.0f (%s), a first-use trap %.0f and CR0.TS %.0f "
+	       "a "
+	       "switch (assumed).",
 	       r->costs.save, r->costs.restore, r->costs.from, r->costs.trap, r->costs.ts);
 	fputs("</p>\n", out);
 	for (; runs; i++, runs = lab_runs(r, &i, false))
@@ -212,7 +224,8 @@ static bool gather_curve(const struct report *r, const json_t *run, struct chart
 	snprintf(c->name, sizeof(c->name), "%.60s", policy);
 	if (!x)
 		return false;
-	json_array_foreach((json_t *)points, i, point) {
+	json_array_foreach((json_t *)points, i, point)
+	{
 		double part[3], use = result_number(point, "uses") / result_number(point, "slots");
 
 		report_work(&r->costs, point, policy, part);
@@ -242,7 +255,8 @@ static double crossing(const struct chart_curve *eager, const struct chart_curve
 static bool is_same(const struct chart_curve *a, const struct chart_curve *b)
 {
 	for (size_t i = 0; i < a->n && i < b->n; i++)
-		if (fabs(a->y[i] - b->y[i]) > 0.01 * fmax(a->y[i], 1) || fabs(a->x[i] - b->x[i]) > 0.1)
+		if (fabs(a->y[i] - b->y[i]) > 0.01 * fmax(a->y[i], 1) ||
+		    fabs(a->x[i] - b->x[i]) > 0.1)
 			return false;
 	return a->n == b->n;
 }
@@ -254,19 +268,20 @@ static bool join(struct chart_curve *curve, size_t n)
 
 		if (!is_same(&curve[i], &curve[n]))
 			continue;
-		snprintf(curve[i].name + used, sizeof(curve[i].name) - used, ", %.30s", curve[n].name);
+		snprintf(curve[i].name + used, sizeof(curve[i].name) - used, ", %.30s",
+		         curve[n].name);
 		return true;
 	}
 	return false;
 }
 
 static void break_even_table(struct report *r, const struct chart_curve *curve, size_t n,
-			     const double *cross)
+                             const double *cross)
 {
 	struct page *p = &r->page;
 
 	html_table(p, "Cycles a switch, by the share of slots that use the registers",
-		   "Policy|#0 %|#25 %|#50 %|#75 %|#100 %|#Eager wins above", true);
+	           "Policy|#0 %|#25 %|#50 %|#75 %|#100 %|#Eager wins above", true);
 	for (size_t i = 0; i < n; i++) {
 		html_row(p);
 		html_head_cell(p, "%s", curve[i].name);
@@ -282,11 +297,12 @@ static void show_break_even(struct report *r, const struct group *g)
 	struct chart_curve curve[GROUP_MAX];
 	double cross[GROUP_MAX], mark = NAN;
 	char title[160], name[120] = "";
-	const struct chart c = {.title = title,
-				.about = "Each point is a run of the lab; where a line rises above eager's, "
-					 "eager is cheaper",
-				.unit = "cycles a switch",
-				.x_unit = "% of slots that use the registers"};
+	const struct chart c = {
+	        .title = title,
+	        .about = "Each point is a run of the lab; where a line rises above eager's, "
+	                 "eager is cheaper",
+	        .unit = "cycles a switch",
+	        .x_unit = "% of slots that use the registers"};
 	size_t n = 0, eager = GROUP_MAX;
 
 	snprintf(title, sizeof(title), "Eager or lazy, on %s", g->machine);
@@ -326,12 +342,16 @@ void part_break_even(struct report *r)
 
 	if (!runs)
 		return;
-	html_section(&r->page, "break-even", "How many slots must use the registers for eager to win?");
+	html_section(&r->page, "break-even",
+	             "How many slots must use the registers for eager to win?");
 	fputs("<p>", out);
-	html_f(out, "Eager pays a save and a restore in every slot, E = %.0f cycles. Waiting for the first "
-		    "use pays c = %.0f in every slot, and E and a trap, T = %.0f, in those that use the "
-		    "registers. Both cost the same at (E - c) / (E + T) = %.1f %% of the slots; a dearer "
-		    "trap moves that to the left (T = 2500: %.1f %%).",
+	html_f(out,
+	       "Eager pays a save and a restore in every slot, E = %.0f cycles. Waiting for the "
+	       "first "
+	       "use pays c = %.0f in every slot, and E and a trap, T = %.0f, in those that use the "
+	       "registers. Both cost the same at (E - c) / (E + T) = %.1f %% of the slots; a "
+	       "dearer "
+	       "trap moves that to the left (T = 2500: %.1f %%).",
 	       e, r->costs.ts, r->costs.trap, 100 * (e - r->costs.ts) / (e + r->costs.trap),
 	       100 * (e - r->costs.ts) / (e + 2500));
 	fputs("</p>\n", out);

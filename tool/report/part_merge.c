@@ -12,18 +12,20 @@ static void groups_table(struct page *p, const json_t *groups)
 	const json_t *g;
 	size_t i;
 
-	html_table(p, "By CPU", "CPU|#Hosts|#Effect %|#95 % interval|#A further host, 95 %|#Spread of hosts %|"
-				"#p of equal hosts",
-		   true);
-	json_array_foreach((json_t *)groups, i, g) {
+	html_table(p, "By CPU",
+	           "CPU|#Hosts|#Effect %|#95 % interval|#A further host, 95 %|#Spread of hosts %|"
+	           "#p of equal hosts",
+	           true);
+	json_array_foreach((json_t *)groups, i, g)
+	{
 		html_row(p);
 		html_head_cell(p, "%s", result_text(g, "cpu", "?"));
 		html_number(p, "%.0f", result_number(g, "hosts"));
 		html_number(p, "%+.2f", result_number(g, "effect_percent"));
 		html_interval(p, "%+.2f to %+.2f", result_number(g, "low_percent"),
-			  result_number(g, "high_percent"));
+		              result_number(g, "high_percent"));
 		html_interval(p, "%+.2f to %+.2f", result_number(g, "next_low_percent"),
-				  result_number(g, "next_high_percent"));
+		              result_number(g, "next_high_percent"));
 		html_number(p, "%.2f", result_number(g, "tau_percent"));
 		html_number(p, "%.3f", result_number(g, "equal_p"));
 	}
@@ -40,11 +42,12 @@ static void merged_row(struct report *r, const json_t *row)
 
 	if (!range)
 		return;
-	json_array_foreach((json_t *)groups, i, g) {
+	json_array_foreach((json_t *)groups, i, g)
+	{
 		if (!isfinite(result_number(g, "effect_percent")))
 			continue;
 		snprintf(range[n].label, sizeof(range[n].label), "%.60s (%.0f)",
-			 result_text(g, "cpu", "?"), result_number(g, "hosts"));
+		         result_text(g, "cpu", "?"), result_number(g, "hosts"));
 		range[n].low = result_number(g, "low_percent");
 		range[n].middle = result_number(g, "effect_percent");
 		range[n].high = result_number(g, "high_percent");
@@ -72,13 +75,13 @@ void part_merge(struct report *r)
 			continue;
 		if (!open) {
 			html_section(&r->page, "fleet", "Many hosts: which CPUs agree");
-			fputs("<p>Hosts of one CPU model are joined by a random-effects mean, so that hosts "
+			fputs("<p>Hosts of one CPU model are joined by a random-effects mean, so "
+			      "that hosts "
 			      "that differ widen the interval. In brackets: how many hosts.</p>\n",
 			      r->page.out);
 		}
 		open = true;
-		json_array_foreach((json_t *)rows, k, row)
-			merged_row(r, row);
+		json_array_foreach((json_t *)rows, k, row) merged_row(r, row);
 	}
 	if (open)
 		html_section_end(&r->page);

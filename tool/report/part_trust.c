@@ -14,13 +14,13 @@
 static const struct {
 	const char *key, *what, *unit;
 } noise[] = {
-	{"waiting_percent", "time spent waiting for a CPU", "%"},
-	{"others_cpus", "other programs", "CPUs"},
-	{"steal_cpus", "stolen by the hypervisor", "CPUs"},
-	{"dropped_percent", "samples dropped", "%"},
-	{"throughput_spread_percent", "spread of the throughput canary", "%"},
-	{"latency_spread_percent", "spread of the latency canary", "%"},
-	{"lag1", "correlation of neighbours", ""},
+        {"waiting_percent", "time spent waiting for a CPU", "%"},
+        {"others_cpus", "other programs", "CPUs"},
+        {"steal_cpus", "stolen by the hypervisor", "CPUs"},
+        {"dropped_percent", "samples dropped", "%"},
+        {"throughput_spread_percent", "spread of the throughput canary", "%"},
+        {"latency_spread_percent", "spread of the latency canary", "%"},
+        {"lag1", "correlation of neighbours", ""},
 };
 
 static void controls(struct report *r, const struct result *result)
@@ -29,38 +29,42 @@ static void controls(struct report *r, const struct result *result)
 	struct page *p = &r->page;
 	struct chart_range range[8];
 	char title[200], machine[160];
-	const struct chart c = {.title = title,
-				.about = "Effects known by construction: the upright mark is the truth, the "
-					 "whisker what was read",
-				.unit = "%"};
+	const struct chart c = {
+	        .title = title,
+	        .about = "Effects known by construction: the upright mark is the truth, the "
+	                 "whisker what was read",
+	        .unit = "%"};
 	size_t n = 0, i;
 
 	report_machine(r, result, machine, sizeof(machine));
 	snprintf(title, sizeof(title), "Controls of bench %s, %s", result->kind, machine);
-	json_array_foreach((json_t *)list, i, one) {
+	json_array_foreach((json_t *)list, i, one)
+	{
 		if (n == 8 || !isfinite(result_number(one, "read_percent")))
 			continue;
 		range[n] = (struct chart_range){.low = result_number(one, "low_percent"),
-						.middle = result_number(one, "read_percent"),
-						.high = result_number(one, "high_percent"),
-						.truth = result_number(one, "truth_percent"),
-						.faint = !result_flag(one, "found")};
+		                                .middle = result_number(one, "read_percent"),
+		                                .high = result_number(one, "high_percent"),
+		                                .truth = result_number(one, "truth_percent"),
+		                                .faint = !result_flag(one, "found")};
 		snprintf(range[n].label, sizeof(range[n].label), "%.20s%s",
-			 result_text(one, "name", "?"),
-			 result_flag(one, "found") ? "" : " (not found)");
+		         result_text(one, "name", "?"),
+		         result_flag(one, "found") ? "" : " (not found)");
 		n++;
 	}
 	if (!n)
 		return;
 	chart_ranges(p, &c, range, n, 0);
-	html_table(p, "Controls, in percent", "Control|#True|#Read|#95 % interval|#Detectable|Verdict", true);
-	json_array_foreach((json_t *)list, i, one) {
+	html_table(p, "Controls, in percent",
+	           "Control|#True|#Read|#95 % interval|#Detectable|Verdict", true);
+	json_array_foreach((json_t *)list, i, one)
+	{
 		html_row(p);
 		html_head_cell(p, "%s", result_text(one, "name", "?"));
 		html_number(p, "%+.3f", result_number(one, "truth_percent"));
 		html_number(p, "%+.3f", result_number(one, "read_percent"));
 		html_interval(p, "%+.3f to %+.3f", result_number(one, "low_percent"),
-			  result_number(one, "high_percent"));
+		              result_number(one, "high_percent"));
 		html_number(p, "%.3f", result_number(one, "mde_percent"));
 		html_cell(p, "%s", result_flag(one, "found") ? "found" : "not found");
 	}
@@ -85,9 +89,9 @@ static void noise_table(struct report *r, const struct result *result)
 		html_number(p, "%.3g", limit);
 		html_cell(p, "%s", noise[i].unit);
 		fprintf(p->out, "<td class=\"%s\">%s</td>", known && x <= limit ? "good" : "bad",
-			!known	      ? "unknown"
-			: x <= limit ? "quiet"
-				     : "too much");
+		        !known       ? "unknown"
+		        : x <= limit ? "quiet"
+		                     : "too much");
 	}
 	html_table_end(p);
 }
@@ -96,16 +100,20 @@ void part_trust(struct report *r)
 {
 	bool open = false;
 
-	for (size_t i = report_bench(r, NULL, 0); i < r->results.n; i = report_bench(r, NULL, i + 1)) {
+	for (size_t i = report_bench(r, NULL, 0); i < r->results.n;
+	     i = report_bench(r, NULL, i + 1)) {
 		const struct result *result = &r->results.list[i];
 
 		if (!result_list(result->doc, "controls"))
 			continue;
 		if (!open) {
 			html_section(&r->page, "trust", "Can it be believed?");
-			fputs("<p>Every run carries its own proof: the base again, which must differ by "
-			      "nothing, and doses of known cost, which must be found. When the surroundings "
-			      "were too loud the figures are shown, but nothing should be decided by "
+			fputs("<p>Every run carries its own proof: the base again, which must "
+			      "differ by "
+			      "nothing, and doses of known cost, which must be found. When the "
+			      "surroundings "
+			      "were too loud the figures are shown, but nothing should be decided "
+			      "by "
 			      "them.</p>\n",
 			      r->page.out);
 		}
@@ -127,8 +135,9 @@ static void arm_json(FILE *out, const json_t *arm, double hz, size_t blocks, boo
 
 	fprintf(out, "%s{\"name\":\"", first ? "" : ",\n");
 	for (; *s; s++) /* in a script nothing is escaped but by JSON: plain characters only */
-		fputc((unsigned char)*s < 0x20 || strchr("<>&\"\\'", *s) || (unsigned char)*s > 0x7e ? '?'
-												      : *s,
+		fputc((unsigned char)*s < 0x20 || strchr("<>&\"\\'", *s) || (unsigned char)*s > 0x7e
+		              ? '?'
+		              : *s,
 		      out);
 	fputs("\",\"unit\":\"ns a loop\",\"y\":[", out);
 	for (size_t b = 0; b < blocks; b++) {
@@ -164,15 +173,19 @@ static void viewer(struct report *r, const struct result *result)
 	fputs("</h3>\n<div class=\"tools\"><label>Arm <select></select></label>"
 	      "<button type=\"button\" data-do=\"in\">Zoom in</button>"
 	      "<button type=\"button\" data-do=\"out\">Zoom out</button>"
-	      "<button type=\"button\" data-do=\"left\" aria-label=\"Earlier blocks\">&larr;</button>"
-	      "<button type=\"button\" data-do=\"right\" aria-label=\"Later blocks\">&rarr;</button>"
+	      "<button type=\"button\" data-do=\"left\" aria-label=\"Earlier "
+	      "blocks\">&larr;</button>"
+	      "<button type=\"button\" data-do=\"right\" aria-label=\"Later "
+	      "blocks\">&rarr;</button>"
 	      "<button type=\"button\" data-do=\"all\">All</button></div>\n"
-	      "<figure><svg class=\"plot\" tabindex=\"0\" role=\"img\"><title>Samples over the blocks of the "
+	      "<figure><svg class=\"plot\" tabindex=\"0\" role=\"img\"><title>Samples over the "
+	      "blocks of the "
 	      "run; drag, or use plus, minus, the arrow keys and 0</title></svg>"
 	      "<p role=\"status\" class=\"soft small\"></p></figure>\n"
 	      "<script type=\"application/json\">[",
 	      out);
-	json_array_foreach((json_t *)arms, i, arm) {
+	json_array_foreach((json_t *)arms, i, arm)
+	{
 		size_t blocks = json_array_size(result_list(arm, "ticks"));
 
 		if (i == SAMPLE_ARMS || !blocks || !(result_number(arm, "loops") > 0))
@@ -185,8 +198,8 @@ static void viewer(struct report *r, const struct result *result)
 
 static bool has_samples(const struct result *result)
 {
-	const json_t *arm = json_array_get(
-		result_list(result_list(result->doc, "samples"), "arms"), 0);
+	const json_t *arm =
+	        json_array_get(result_list(result_list(result->doc, "samples"), "arms"), 0);
 
 	return json_array_size(result_list(arm, "ticks")) > 0 &&
 	       result_number(result_list(result->doc, "machine"), "tsc_hz") > 0 &&
@@ -197,12 +210,14 @@ void part_samples(struct report *r)
 {
 	bool open = false;
 
-	for (size_t i = report_bench(r, NULL, 0); i < r->results.n; i = report_bench(r, NULL, i + 1)) {
+	for (size_t i = report_bench(r, NULL, 0); i < r->results.n;
+	     i = report_bench(r, NULL, i + 1)) {
 		if (!has_samples(&r->results.list[i]))
 			continue;
 		if (!open) {
 			html_section(&r->page, "samples", "Raw samples");
-			fputs("<p>Every dot is one slice of the run. Drag over a stretch to zoom into it; with "
+			fputs("<p>Every dot is one slice of the run. Drag over a stretch to zoom "
+			      "into it; with "
 			      "the keyboard: plus, minus, arrows, 0.</p>\n",
 			      r->page.out);
 		}
@@ -227,13 +242,16 @@ void part_machines(struct report *r)
 			continue;
 		if (!open)
 			html_table(p, "What was measured where",
-				   "Run|CPU|Microcode|Kernel|Hypervisor|#TSC MHz|Date|#Seed|#Blocks|State", false);
+			           "Run|CPU|Microcode|Kernel|Hypervisor|#TSC "
+			           "MHz|Date|#Seed|#Blocks|State",
+			           false);
 		open = true;
 		html_row(p);
 		html_head_cell(p, "bench %s", result->kind);
-		html_cell(p, "%s (%s family %.0f model %.0f stepping %.0f)", result_text(m, "cpu", "?"),
-			  result_text(m, "vendor", "?"), result_number(m, "family"),
-			  result_number(m, "model"), result_number(m, "stepping"));
+		html_cell(p, "%s (%s family %.0f model %.0f stepping %.0f)",
+		          result_text(m, "cpu", "?"), result_text(m, "vendor", "?"),
+		          result_number(m, "family"), result_number(m, "model"),
+		          result_number(m, "stepping"));
 		html_cell(p, "%s", result_text(m, "microcode", "unknown"));
 		html_cell(p, "%s", result_text(m, "kernel", "unknown"));
 		html_cell(p, "%s", result_text(m, "hypervisor", "none"));
@@ -241,7 +259,8 @@ void part_machines(struct report *r)
 		html_cell(p, "%s", result_text(m, "date", "unknown"));
 		html_number(p, "%.0f", result_number(result->doc, "seed"));
 		html_number(p, "%.0f", result_number(result->doc, "blocks_done"));
-		html_cell(p, "%s", result_flag(result->doc, "complete") ? "complete" : "interrupted");
+		html_cell(p, "%s",
+		          result_flag(result->doc, "complete") ? "complete" : "interrupted");
 	}
 	if (open)
 		html_table_end(p);

@@ -31,12 +31,13 @@ void report_machine(const struct report *r, const struct result *result, char *b
 		same += report_is(&r->results.list[i], result->schema, result->kind);
 	if (same > 1)
 		snprintf(buf, size, "%s, family %.0f model %.0f (%s)",
-			 result_text(machine, "cpu", "a CPU unnamed"), result_number(machine, "family"),
-			 result_number(machine, "model"), slash ? slash + 1 : result->source);
+		         result_text(machine, "cpu", "a CPU unnamed"),
+		         result_number(machine, "family"), result_number(machine, "model"),
+		         slash ? slash + 1 : result->source);
 	else
 		snprintf(buf, size, "%s, family %.0f model %.0f",
-			 result_text(machine, "cpu", "a CPU unnamed"), result_number(machine, "family"),
-			 result_number(machine, "model"));
+		         result_text(machine, "cpu", "a CPU unnamed"),
+		         result_number(machine, "family"), result_number(machine, "model"));
 }
 
 /* The median cycles of a row of a cost table, NAN when it has none. */
@@ -45,10 +46,11 @@ static double cost_of(const json_t *doc, const char *instruction, const char *li
 	const json_t *costs = result_list(doc, "costs"), *row;
 	size_t i;
 
-	json_array_foreach((json_t *)costs, i, row)
-		if (!strcmp(result_text(row, "instruction", ""), instruction) &&
-		    !strcmp(result_text(row, "live", ""), live) && !result_text(row, "detail", NULL))
-			return result_number(row, key);
+	json_array_foreach((json_t *)costs, i,
+	                   row) if (!strcmp(result_text(row, "instruction", ""), instruction) &&
+	                            !strcmp(result_text(row, "live", ""), live) &&
+	                            !result_text(row, "detail", NULL)) return result_number(row,
+	                                                                                    key);
 	return NAN;
 }
 
@@ -56,37 +58,42 @@ void report_costs_find(struct report *r)
 {
 	static const struct {
 		const char *pair, *save;
-	} forms[] = {{"XSAVEC+XRSTOR", "XSAVEC"}, {"XSAVEOPT+XRSTOR", "XSAVEOPT"},
-		     {"XSAVE+XRSTOR", "XSAVE"},   {"FXSAVE+FXRSTOR", "FXSAVE"}};
+	} forms[] = {{"XSAVEC+XRSTOR", "XSAVEC"},
+	             {"XSAVEOPT+XRSTOR", "XSAVEOPT"},
+	             {"XSAVE+XRSTOR", "XSAVE"},
+	             {"FXSAVE+FXRSTOR", "FXSAVE"}};
 	static const char *const lives[] = {"AVX", "SSE"};
 
-	r->costs = (struct report_costs){.save = 165, .restore = 390, .trap = 600, .ts = 60,
-					 .pair_ns = NAN};
+	r->costs = (struct report_costs){
+	        .save = 165, .restore = 390, .trap = 600, .ts = 60, .pair_ns = NAN};
 	snprintf(r->costs.from, sizeof(r->costs.from), "a Zen 3 CPU on record");
 	for (size_t i = report_bench(r, "insn", 0); i < r->results.n;
 	     i = report_bench(r, "insn", i + 1))
 		for (size_t f = 0; f < 4; f++)
 			for (size_t l = 0; l < 2; l++) {
 				const json_t *doc = r->results.list[i].doc;
-				double pair = cost_of(doc, forms[f].pair, lives[l], "median_cycles");
-				double save = cost_of(doc, forms[f].save, lives[l], "median_cycles");
+				double pair =
+				        cost_of(doc, forms[f].pair, lives[l], "median_cycles");
+				double save =
+				        cost_of(doc, forms[f].save, lives[l], "median_cycles");
 				char cpu[120];
 
 				if (!(pair > 0) || !(save > 0) || !(save < pair))
 					continue;
 				r->costs.save = save;
 				r->costs.restore = pair - save;
-				r->costs.pair_ns = cost_of(doc, forms[f].pair, lives[l], "median_ns");
+				r->costs.pair_ns =
+				        cost_of(doc, forms[f].pair, lives[l], "median_ns");
 				report_machine(r, &r->results.list[i], cpu, sizeof(cpu));
 				snprintf(r->costs.from, sizeof(r->costs.from),
-					 "%s measured on %.90s with %s live", forms[f].pair, cpu,
-					 lives[l]);
+				         "%s measured on %.90s with %s live", forms[f].pair, cpu,
+				         lives[l]);
 				return;
 			}
 }
 
 void report_work(const struct report_costs *c, const json_t *counts, const char *policy,
-		 double part[3])
+                 double part[3])
 {
 	const struct xst_policy *p = xst_policy_by_name(policy);
 	double switches = result_number(counts, "switches");
@@ -102,18 +109,25 @@ void report_work(const struct report_costs *c, const json_t *counts, const char 
 
 static void navigation(const struct page *p, FILE *out)
 {
-	static const char *const links[][2] = {
-		{"brief", "In brief"},	   {"policies", "Policies"},  {"break-even", "Break-even"},
-		{"sim", "Workloads"},	   {"effects", "Effects"},	   {"costs", "Costs"},	      {"fleet", "Fleet"},
-		{"share", "How much it matters"}, {"trust", "Can it be believed"},
-		{"samples", "Samples"},	   {"history", "On record"}, {"machines", "Machines"}};
+	static const char *const links[][2] = {{"brief", "In brief"},
+	                                       {"policies", "Policies"},
+	                                       {"break-even", "Break-even"},
+	                                       {"sim", "Workloads"},
+	                                       {"effects", "Effects"},
+	                                       {"costs", "Costs"},
+	                                       {"fleet", "Fleet"},
+	                                       {"share", "How much it matters"},
+	                                       {"trust", "Can it be believed"},
+	                                       {"samples", "Samples"},
+	                                       {"history", "On record"},
+	                                       {"machines", "Machines"}};
 
 	fputs("<nav aria-label=\"Sections\"><ul>", out);
 	for (unsigned k = 0; k < p->sections; k++)
 		for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 			if (!strcmp(links[i][0], p->section[k]))
 				fprintf(out, "<li><a href=\"#h-%s\">%s</a></li>", links[i][0],
-					links[i][1]);
+				        links[i][1]);
 	fputs("</ul></nav>\n", out);
 }
 
@@ -161,8 +175,9 @@ bool report_write(struct report *r, FILE *out)
 		strftime(date, sizeof(date), "%d %B %Y, %H:%M UTC", &utc);
 	html_head(&r->page, "xstate: what extended state costs");
 	fputs("<header><h1>What x86 extended state costs</h1>\n<p class=\"soft\">", out);
-	html_f(out, "Made from %zu result%s on %s. Saving and restoring the FPU, SSE, AVX and AVX-512 "
-		    "registers when tasks switch: by which policy, on which CPU, and how sure that is.",
+	html_f(out,
+	       "Made from %zu result%s on %s. Saving and restoring the FPU, SSE, AVX and AVX-512 "
+	       "registers when tasks switch: by which policy, on which CPU, and how sure that is.",
 	       r->results.n, r->results.n == 1 ? "" : "s", date);
 	fputs("</p>\n", out);
 	navigation(&r->page, out);

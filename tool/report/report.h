@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of a report. Each looks through all results for what it can show, and shows nothing when
- * there is none; report_write() puts them in order.
+ * The parts of a report. Each looks through all results for what it can show, and shows nothing
+ * when there is none; report_write() puts them in order.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -38,7 +38,8 @@ bool report_write(struct report *r, FILE *out);
 bool report_is(const struct result *result, const char *schema, const char *kind);
 
 /**
- * report_bench() - the next xstate.bench/1 document of a kind, from @from on; results.n when none is left.
+ * report_bench() - the next xstate.bench/1 document of a kind, from @from on; results.n when none
+ * is left.
  */
 size_t report_bench(const struct report *r, const char *kind, size_t from);
 
@@ -57,7 +58,7 @@ void report_costs_find(struct report *r);
  * @policy: its name decides whether switches pay for CR0.TS.
  */
 void report_work(const struct report_costs *costs, const json_t *counts, const char *policy,
-		 double part[3]);
+                 double part[3]);
 
 /* The sections, in order. */
 void part_brief(struct report *r);

@@ -14,8 +14,13 @@
 	}
 
 	function steps(low, high) {
-		var span = high - low || 1, raw = span / 4, unit = Math.pow(10, Math.floor(Math.log10(raw)));
-		var step = [1, 2, 5, 10].map(function (k) { return k * unit; }).find(function (s) { return s >= raw; });
+		var span = high - low || 1, raw = span / 4;
+		var unit = Math.pow(10, Math.floor(Math.log10(raw)));
+		var step = [1, 2, 5, 10].map(function (k) {
+			return k * unit;
+		}).find(function (s) {
+			return s >= raw;
+		});
 		var list = [], x;
 		for (x = Math.ceil(low / step) * step; x <= high + 1e-9 * span; x += step)
 			list.push(x);
@@ -30,7 +35,8 @@
 		var arms = JSON.parse(box.querySelector("script").textContent);
 		var pick = box.querySelector("select"), svg = box.querySelector("svg");
 		var say = box.querySelector("[role=status]");
-		var from = 0, to = 1, x0 = null, width = 700, height = 240, left = 58, right = 20, bottom = 24, rest;
+		var from = 0, to = 1, x0 = null, rest;
+		var width = 700, height = 240, left = 58, right = 20, bottom = 24;
 
 		arms.forEach(function (arm, i) {
 			var o = document.createElement("option");
@@ -45,7 +51,9 @@
 			svg.setAttribute("viewBox", "0 0 " + width + " " + height);
 			while (svg.lastChild && svg.lastChild.nodeName !== "title")
 				svg.removeChild(svg.lastChild);
-			shown = y.slice(Math.floor(from), Math.ceil(to)).filter(function (a) { return a !== null; });
+			shown = y.slice(Math.floor(from), Math.ceil(to)).filter(function (a) {
+				return a !== null;
+			});
 			if (!shown.length)
 				return;
 			sorted = shown.slice().sort(function (a, b) { return a - b; });
@@ -59,10 +67,15 @@
 			v = (high - low) * 0.08 || 1;
 			low -= v;
 			high += v;
-			function px(x) { return left + (x - from) / (to - from) * (width - left - right); }
-			function py(a) { return height - bottom - (a - low) / (high - low) * (height - bottom - 8); }
+			function px(x) {
+				return left + (x - from) / (to - from) * (width - left - right);
+			}
+			function py(a) {
+				return height - bottom - (a - low) / (high - low) * (height - bottom - 8);
+			}
 			steps(low, high).forEach(function (a) {
-				make(svg, "line", {class: "grid", x1: left, x2: width - right, y1: py(a), y2: py(a)});
+				make(svg, "line", {class: "grid", x1: left, x2: width - right,
+					y1: py(a), y2: py(a)});
 				make(svg, "text", {class: "t e", x: left - 6, y: py(a) + 4}, number(a));
 			});
 			steps(from, to).forEach(function (x) {
@@ -71,10 +84,11 @@
 			for (i = Math.max(0, Math.floor(from)); i < Math.min(y.length, Math.ceil(to)); i++)
 				if (y[i] !== null && y[i] >= low && y[i] <= high)
 					d += "M" + px(i + 0.5).toFixed(1) + " " + py(y[i]).toFixed(1) + "h.01";
-			make(svg, "path", {d: d, class: "c1", fill: "none", "stroke-width": to - from > 1500 ? 1.6 : 3,
-				"stroke-linecap": "round"});
+			make(svg, "path", {d: d, class: "c1", fill: "none", "stroke-linecap": "round",
+				"stroke-width": to - from > 1500 ? 1.6 : 3});
 			rest = shown.length - d.split("M").length + 1;
-			say.textContent = arm.name + ", blocks " + Math.floor(from) + " to " + Math.ceil(to) + ": median " +
+			say.textContent = arm.name + ", blocks " + Math.floor(from) + " to " +
+				Math.ceil(to) + ": median " +
 				number(sorted[Math.floor(sorted.length / 2)]) + " " + arm.unit +
 				(rest > 0 ? "; " + rest + " points lie outside" : "");
 		}
@@ -105,8 +119,8 @@
 			b.addEventListener("click", function () { act(b.dataset.do); });
 		});
 		svg.addEventListener("keydown", function (e) {
-			var what = {"+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", "0": "all",
-				Home: "all"}[e.key];
+			var what = {"+": "in", "=": "in", "-": "out", ArrowLeft: "left",
+				ArrowRight: "right", "0": "all", Home: "all"}[e.key];
 			if (!what)
 				return;
 			e.preventDefault();
