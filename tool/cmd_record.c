@@ -41,6 +41,7 @@ static const char *const groups[] = {
 	"x86_fpu:x86_fpu_regs_activated,x86_fpu:x86_fpu_regs_deactivated,"
 	"x86_fpu:x86_fpu_dropped,x86_fpu:x86_fpu_copy_dst",
 	"signal:signal_deliver",
+	"syscalls:sys_enter_rt_sigreturn",
 	"probe:kernel_fpu_begin_mask",
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))

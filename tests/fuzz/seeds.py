@@ -265,15 +265,15 @@ def rec(kind, task=0, cpu=0, flags=0, arg=0, wait=1000):
 
 
 def task(n):
-    return rec(8, n, arg=100 + n) + b"0123456789\x09abcde"
+    return rec(9, n, arg=100 + n) + b"0123456789\x0aabcde"
 
 
-SWITCH, FORK, EXEC, EXIT, SIGNAL, SECTION, MIGRATE, PAUSE, LOST = 1, 2, 3, 4, 5, 6, 7, 10, 11
+SWITCH, FORK, EXEC, EXIT, SIGNAL, SIGRETURN, SECTION, MIGRATE, PAUSE, LOST = 1, 2, 3, 4, 5, 6, 7, 8, 11, 12
 life = task(1) + task(2) + rec(SWITCH, 1) + rec(SWITCH, 2, 1) + rec(SECTION, 1) + rec(SWITCH, 1, 0, 0x2a, 2)
-life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SWITCH, 3, 0, 0x2a, 0x0010_0002) + rec(EXEC, 3, 0, 2)
+life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SIGNAL, 1, 0, 0x40) + rec(SIGRETURN, 1) + rec(SWITCH, 3, 0, 0x2a, 0x0010_0002) + rec(EXEC, 3, 0, 2)
 life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SWITCH, 1, 1, 0x2a, 2)
 life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
 put("trace_compact", "life", b"\1" + life)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
 put("trace_compact", "file", b"\0" + b"XSTTRACE" + struct.pack("<II", 1, 0) + bytes(48) + life +
-    rec(12, 0, 0, 1, len(life) // 16))
+    rec(13, 0, 0, 1, len(life) // 16))

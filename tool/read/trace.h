@@ -25,6 +25,7 @@ enum trace_kind {
 	TRACE_DROPPED,
 	TRACE_COPIED,      /* before a fork */
 	TRACE_SIGNAL,      /* flag: a handler takes it */
+	TRACE_SIGRETURN,   /* a handler returns; one that jumps out of itself never does */
 	TRACE_SECTION,     /* the kernel begins to use the registers */
 	TRACE_LOST,        /* arg events are missing */
 };

@@ -38,6 +38,7 @@ static const struct {
 	{ "x86_fpu", "x86_fpu_regs_deactivated", TRACE_DEACTIVATED, { "xfeatures", "load_fpu" } },
 	{ "x86_fpu", "x86_fpu_dropped", TRACE_DROPPED, { "xfeatures", "load_fpu" } },
 	{ "x86_fpu", "x86_fpu_copy_dst", TRACE_COPIED, { "xfeatures", "load_fpu" } },
+	{ "syscalls", "sys_enter_rt_sigreturn", TRACE_SIGRETURN, { NULL } },
 	{ "signal", "signal_deliver", TRACE_SIGNAL, { "sa_handler" } },
 };
 
@@ -134,6 +135,7 @@ static void translate(const struct known *k, struct tep_record *r, struct trace_
 		ev->flag = value(k, 0, r) > 1;
 		break;
 	case TRACE_EXIT:
+	case TRACE_SIGRETURN:
 		break;
 	default:
 		ev->arg = (uint32_t)value(k, 0, r);

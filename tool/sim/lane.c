@@ -120,27 +120,31 @@ static inline void user_mode(struct xst_cpu *cpu, bool used)
 		(void)xst_device_not_available(cpu);
 }
 
+/* The kernel edits the running task's state, which goes back to user mode with it. */
+static void edit(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, uint64_t xstate_bv)
+{
+	if (l->areas)
+		memcpy(cur->area + XST_HEADER_OFFSET, &xstate_bv, sizeof(xstate_bv));
+	xst_ctx_changed(cpu, cur);
+	user_mode(cpu, false);
+}
+
 /*
  * A handler: the kernel writes the registers into the frame, begins anew for the handler, and takes
  * them from the frame again at the end. Both are edits of the task's state. What the handler itself
  * uses is not known: its first instructions that move data do.
  */
-static void run_signal(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur)
+static void run_signal(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, bool open)
 {
-	uint8_t frame[sizeof(uint64_t)] = { 0 };
+	uint64_t frame = 0;
 
 	user_mode(cpu, false);
 	xst_ctx_flush(cpu, cur);
-	if (l->areas) {
-		memcpy(frame, cur->area + XST_HEADER_OFFSET, sizeof(frame));
-		memset(cur->area + XST_HEADER_OFFSET, 0, sizeof(frame));
-	}
-	xst_ctx_changed(cpu, cur);
-	user_mode(cpu, false);
 	if (l->areas)
-		memcpy(cur->area + XST_HEADER_OFFSET, frame, sizeof(frame));
-	xst_ctx_changed(cpu, cur);
-	user_mode(cpu, false);
+		memcpy(&frame, cur->area + XST_HEADER_OFFSET, sizeof(frame));
+	edit(l, cpu, cur, 0);
+	if (!open)
+		edit(l, cpu, cur, frame);
 }
 
 static void run_fork(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, const struct rec *r)
@@ -194,7 +198,11 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 		xst_ctx_exit(cpu, ctx);
 		return;
 	case REC_SIGNAL:
-		run_signal(l, cpu, ctx);
+		run_signal(l, cpu, ctx, r->flags & REC_OPEN);
+		return;
+	case REC_SIGRETURN:
+		/* What was in the frame is not kept: live, as nearly always. */
+		edit(l, cpu, ctx, XST_MASK_SSE);
 		return;
 	case REC_SECTION:
 		if (xst_kernel_begin(cpu, 0) == XST_OK)

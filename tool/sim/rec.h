@@ -28,7 +28,8 @@ enum rec_kind {
 	REC_FORK,       /* the running task @task makes @arg; a TASK came before */
 	REC_EXEC,
 	REC_EXIT,
-	REC_SIGNAL,     /* a handler runs and returns */
+	REC_SIGNAL,     /* a handler runs and, without REC_OPEN, returns */
+	REC_SIGRETURN,  /* a handler returns */
 	REC_SECTION,    /* the kernel uses the registers, in task @task or with none running */
 	REC_MIGRATE,    /* @task, not running, will run on CPU @arg */
 	REC_TASK,       /* @task is another one from now on; @arg is its thread id */
@@ -47,6 +48,7 @@ enum rec_kind {
 #define REC_USED    (1u << 3) /* with USER: and used the registers there. In a file: they were live, or
 				 with REC_DIGEST the recorder saw the image change */
 #define REC_BLOCKED (1u << 5) /* SWITCH: the task left by itself, it was not preempted */
+#define REC_OPEN    (1u << 6) /* SIGNAL: a record of its own says when it returns, if it does */
 #define REC_DIGEST  (1u << 4) /* SWITCH: the recorder compared images, REC_USED is its answer */
 
 /* How live a saved image was. */

@@ -283,6 +283,8 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		r->n.signals++;
 		r->n.signals_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
 		return here ? 0 : bad(r, "a signal of a task that does not run");
+	case REC_SIGRETURN:
+		return here ? 0 : bad(r, "a handler returns in a task that does not run");
 	case REC_SECTION:
 		r->n.sections++;
 		return 0;

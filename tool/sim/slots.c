@@ -63,7 +63,7 @@ struct slots {
 	uint32_t *pids[PIDS]; /* thread id to task plus 1 */
 	struct cpu cpus[TRACE_CPUS_MAX];
 	uint64_t now_ns, written_ns;
-	bool begun;
+	bool begun, sigreturns;
 	uint32_t has;
 	uint32_t written;
 	uint64_t gaps;
@@ -490,7 +490,16 @@ static int take(struct slots *s, const struct trace_event *ev)
 	case TRACE_SIGNAL:
 		s->has |= REC_HAS_SIGNALS;
 		return ev->flag && !s->tasks[c->task].kernel
-			       ? put(s, REC_SIGNAL, ev->cpu, c->task, 0, 0) : 0;
+			       ? put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0,
+				     0)
+			       : 0;
+	case TRACE_SIGRETURN:
+		/* The first one tells that this trace has them; its handler was taken to return. */
+		if (!s->sigreturns || s->tasks[c->task].kernel) {
+			s->sigreturns = true;
+			return 0;
+		}
+		return put(s, REC_SIGRETURN, ev->cpu, c->task, 0, 0);
 	case TRACE_SECTION:
 		s->has |= REC_HAS_SECTIONS;
 		return put(s, REC_SECTION, ev->cpu, c->task, 0, 0);
