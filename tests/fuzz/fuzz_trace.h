@@ -37,12 +37,11 @@ static inline void fuzz_begin(struct fuzz_machine *m)
 		abort();
 }
 
-static inline void fuzz_end(struct fuzz_machine *m, bool whole)
+static inline void fuzz_end(struct fuzz_machine *m)
 {
 	struct sim_totals n;
 
-	if (!replay_end(m->replay, &n) && !whole)
-		abort(); /* an end nobody wrote */
+	(void)replay_end(m->replay, &n);
 	for (int i = 0; i < FUZZ_LANES; i++) {
 		for (unsigned cpu = 0; cpu < replay_cpus(m->replay); cpu++) {
 			struct lane_counts c;

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (bad && !err[0] && !replay_why(m.replay))
 		abort();
 	fuzz_sentence(err);
-	fuzz_end(&m, !bad);
+	fuzz_end(&m);
 	trace_input_close(&in);
 	free(bytes);
 	return 0;

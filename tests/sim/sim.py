@@ -257,6 +257,12 @@ def manners():
     lines = text.splitlines(True)
     r = run("sim", "-", data=b"".join(l if i % 7 else l[:60] + b"\n" for i, l in enumerate(lines)))
     check(r.returncode == 2 and b"broken" in r.stderr, f"broken lines: {r.stderr}")
+    # A pause of more than 32 bits of nanoseconds just before the end.
+    late = [l for l in lines if b"sched_wakeup" in l][-1].replace(b"sched_wakeup", b"x86_fpu_dropped").split(b":")
+    late[0] = late[0].replace(b"1449.", b"9449.").replace(b"1450.", b"9450.")
+    late = b":".join(late[:3]) + b": x86/fpu: 0xffff88814900ae40 load: 0 xfeatures: a02 xcomp_bv: 0\n"
+    [doc] = sim("-", data=text + late)
+    check(doc["totals"]["span_ns"] > 7999 * 10**9, f"a long pause: {doc['totals']['span_ns']}")
     lines.insert(300, b"CPU:1 [LOST 12 EVENTS]\n")
     [doc] = sim("-", data=b"".join(lines))
     check(doc["totals"]["lost_events"] == 12 and doc["holds"] == "events-lost" and

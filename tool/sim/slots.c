@@ -100,6 +100,9 @@ static int put(struct slots *s, enum rec_kind kind, unsigned cpu, uint32_t task,
 	}
 	if (s->now_ns > s->written_ns)
 		s->written_ns = s->now_ns;
+	/* All before it, the pause too. */
+	if (kind == REC_END)
+		arg = s->written;
 	return add(s, (struct rec){ (uint32_t)wait, task, (uint16_t)cpu, (uint8_t)kind,
 				    (uint8_t)flags, arg });
 }
@@ -289,6 +292,8 @@ static int put_dead(struct slots *s, unsigned id, bool user)
 {
 	const uint32_t n = s->cpus[id].task;
 
+	if (s->tasks[n].gone)
+		return 0;
 	if (user && put_pending(s, id, &s->tasks[n]))
 		return -1;
 	return put_exit(s, id, n, user ? REC_USER : 0);
@@ -387,7 +392,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
 	struct task *parent = &s->tasks[c->task], *child;
-	const bool kernel = parent->kernel, handles = parent->handles;
+	const bool kernel = parent->kernel, gone = parent->gone, handles = parent->handles;
 	uint32_t old = find_task(s, ev->other), n;
 
 	if (old != NO_TASK && old != IDLE) {
@@ -406,7 +411,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 	child->parent = ev->pid;
 	child->handles = handles;
 	child->fresh = !kernel;
-	if (kernel)
+	if (kernel || gone)
 		return 0;
 	c->user = true;
 	return put(s, REC_FORK, ev->cpu, c->task, REC_USER, n);
@@ -418,7 +423,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 	struct task *t = &s->tasks[c->task];
 	bool user;
 
-	if (c->task == IDLE)
+	if (c->task == IDLE || t->gone)
 		return 0;
 	if (t->kernel) {
 		/* A kernel thread becomes a program: a usermode helper. */
@@ -465,6 +470,14 @@ static int on_dropped(struct slots *s, const struct trace_event *ev)
 	return put_dead(s, ev->cpu, true);
 }
 
+/* Can the running task still do what programs do? */
+static bool is_program(const struct slots *s, const struct cpu *c)
+{
+	const struct task *t = &s->tasks[c->task];
+
+	return !t->kernel && !t->gone;
+}
+
 static int take(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
@@ -489,13 +502,13 @@ static int take(struct slots *s, const struct trace_event *ev)
 		return 0;
 	case TRACE_SIGNAL:
 		s->has |= REC_HAS_SIGNALS;
-		return ev->flag && !s->tasks[c->task].kernel
+		return ev->flag && is_program(s, c)
 			       ? put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0,
 				     0)
 			       : 0;
 	case TRACE_SIGRETURN:
 		/* The first one tells that this trace has them; its handler was taken to return. */
-		if (!s->sigreturns || s->tasks[c->task].kernel) {
+		if (!s->sigreturns || !is_program(s, c)) {
 			s->sigreturns = true;
 			return 0;
 		}
@@ -573,7 +586,7 @@ int slots_end(struct slots *s)
 	/* Restores of slots that still go on. */
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		left += s->cpus[i].seen;
-	if (put(s, REC_END, 0, left, s->has, s->written))
+	if (put(s, REC_END, 0, left, s->has, 0))
 		return -1;
 	return give(s);
 }
