@@ -34,7 +34,7 @@ test: ## all tests but the long ones (under ten minutes on two cores)
 	@scripts/test.sh quick
 
 test-full: ## all tests
-	@scripts/need.sh build test -- lab
+	@scripts/need.sh build test -- lab page
 	@scripts/bochs.sh || true
 	@scripts/test.sh full
 
