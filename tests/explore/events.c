@@ -264,7 +264,8 @@ static void run_edit(struct machine *m, unsigned c, unsigned a)
 
 static bool can_wipe(const struct machine *m, unsigned c, unsigned a)
 {
-	return m->sys.insn >= XST_INSN_XSAVE && can_edit(m, c, a) && m->want[a / COMPS][a % COMPS];
+	return m->cfg->signals && m->sys.insn >= XST_INSN_XSAVE && can_edit(m, c, a) &&
+	       m->want[a / COMPS][a % COMPS];
 }
 
 /* XSTATE_BV does not name the component: it is INIT, whatever lies there, and PKRU is 0. */

@@ -38,7 +38,7 @@ static const char usage[] =
 	"  --knob             policies change while running\n"
 	"  --empty            tasks that get their area at first use\n"
 	"  --spoil            images that a restore refuses\n"
-	"  --signals          signal frames, good and bad\n"
+	"  --signals          signal frames, good and bad; ptrace that clears bits of XSTATE_BV\n"
 	"  --sections         the kernel uses registers, in tasks and in interrupts\n"
 	"  --states N         stop after so many distinct states (default 100000)\n"
 	"  --depth N          stop at this depth\n"

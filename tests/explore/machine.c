@@ -283,10 +283,11 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 		key = key << 1 | (ctx->dynamic != 0);
 		key = key << 1 | (m->perm[t].host >> XST_COMP_TILEDATA & 1u);
 	}
-	for (k = 0; k < GUARDED; k++)
+	/* What lies in memory that is no task's area tells nothing. */
+	for (k = 0; k < GUARDED && ctx->area; k++)
 		if (machine_has(m, k) && (k != C_TILE || ctx->dynamic))
 			key = key << 2 | relation(*machine_byte(m, t, k), m->want[t][k]);
-	if (m->sys.insn >= XST_INSN_XSAVE)
+	if (m->sys.insn >= XST_INSN_XSAVE && ctx->area)
 		key = key << 3 | (m->area[t][XST_HEADER_OFFSET] & 7u);
 	key = key << 2 | relation((uint8_t)ctx->pkru, m->want[t][C_PKRU]);
 	return key;
