@@ -15,31 +15,9 @@
 #include <xst/comp.h>
 
 #include "sim/programs.h"
+#include "sim/tasks.h"
 
-#define IDLE        0u /* the task of number 0 is every CPU's idle task */
-#define NO_TASK     0xffffffffu
-#define PID_PAGE    4096
-#define PIDS        (TRACE_PID_MAX / PID_PAGE)
-#define NS          1000000000u
-
-struct task {
-	int32_t pid;
-	int32_t parent;
-	uint32_t next_free;
-	uint16_t cpu;       /* where it runs, plus 1 */
-	bool alive, kernel;
-	bool dying;         /* sched_process_exit was seen */
-	bool last_thread;   /* of its process, which ends with it */
-	bool gone;          /* its EXIT is written */
-	bool child_exited;  /* SIGCHLD is pending, if it is handled */
-	bool handles;
-	/* Must it have been in user mode before the exec that comes next? Not when it was last seen
-	 * live inside the exec: waiting for the disk, or being moved by sched_exec(). */
-	bool user_before_exec;
-	bool fresh;         /* forked, and its first slot is not over */
-	bool exec_written;  /* before its event */
-	char name[TRACE_COMM];
-};
+#define NS 1000000000u
 
 struct cpu {
 	uint32_t task;
@@ -58,16 +36,13 @@ struct cpu {
 struct slots {
 	struct slots_sink sink;
 	enum slots_signals signals;
-	struct task *tasks;
-	uint32_t task_count, task_room, free_list;
-	uint32_t *pids[PIDS]; /* thread id to task plus 1 */
+	struct tasks t;
 	struct cpu cpus[TRACE_CPUS_MAX];
 	uint64_t now_ns, written_ns;
 	bool begun, sigreturns;
 	uint32_t has;
 	uint32_t written;
 	uint64_t gaps;
-	const char *why;
 	size_t fill;
 	struct rec batch[SLOTS_BATCH];
 };
@@ -107,114 +82,30 @@ static int put(struct slots *s, enum rec_kind kind, unsigned cpu, uint32_t task,
 				    (uint8_t)flags, arg });
 }
 
-static uint32_t *pid_slot(struct slots *s, int32_t pid)
-{
-	uint32_t **page;
-
-	if (pid < 0 || pid >= TRACE_PID_MAX) {
-		s->why = "a thread id is out of range";
-		return NULL;
-	}
-	page = &s->pids[pid / PID_PAGE];
-	if (!*page)
-		*page = calloc(PID_PAGE, sizeof(**page));
-	if (!*page)
-		s->why = "out of memory";
-	return *page ? &(*page)[pid % PID_PAGE] : NULL;
-}
-
-static uint32_t find_task(struct slots *s, int32_t pid)
-{
-	const uint32_t *p;
-
-	if (pid == 0)
-		return IDLE;
-	p = pid_slot(s, pid);
-	return p && *p ? *p - 1 : NO_TASK;
-}
-
-static uint32_t take_number(struct slots *s)
-{
-	struct task *more;
-
-	if (s->free_list != NO_TASK) {
-		const uint32_t n = s->free_list;
-
-		s->free_list = s->tasks[n].next_free;
-		return n;
-	}
-	if (s->task_count == s->task_room) {
-		if (s->task_room == REC_TASKS_MAX) {
-			s->why = "more tasks at one time than can be";
-			return NO_TASK;
-		}
-		more = realloc(s->tasks, 2 * s->task_room * sizeof(*more));
-		if (!more) {
-			s->why = "out of memory";
-			return NO_TASK;
-		}
-		s->tasks = more;
-		s->task_room *= 2;
-	}
-	return s->task_count++;
-}
-
 static uint32_t new_task(struct slots *s, int32_t pid, const char *name, bool kernel)
 {
-	uint32_t *p = pid_slot(s, pid), n;
-	struct task *t;
+	const uint32_t n = tasks_take(&s->t, pid, name, kernel);
 	struct rec r;
 
-	if (!p)
+	if (n == NO_TASK || put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid))
 		return NO_TASK;
-	n = take_number(s);
-	if (n == NO_TASK)
-		return NO_TASK;
-	*p = n + 1;
-	t = &s->tasks[n];
-	*t = (struct task){ .pid = pid, .parent = -1, .alive = true, .kernel = kernel,
-			    .handles = program_handles_sigchld(name), .user_before_exec = true };
-	memcpy(t->name, name, TRACE_COMM);
-	if (put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid))
-		return NO_TASK;
-	rec_name_put(&r, t->name);
+	rec_name_put(&r, s->t.task[n].name);
 	return add(s, r) ? NO_TASK : n;
 }
 
 /* The task of @pid; one that was running when the trace began is met here first. */
 static uint32_t get_task(struct slots *s, int32_t pid, const char *name)
 {
-	const uint32_t n = find_task(s, pid);
+	const uint32_t n = tasks_find(&s->t, pid);
 
-	return n != NO_TASK || s->why ? n : new_task(s, pid, name, program_is_kernel(name));
-}
-
-static void rename_task(struct task *t, const char *name)
-{
-	if (!*name || !strncmp(t->name, name, TRACE_COMM))
-		return;
-	memcpy(t->name, name, TRACE_COMM);
-	t->handles = program_handles_sigchld(name);
-}
-
-/* The number may be given to another task. */
-static void free_task(struct slots *s, uint32_t n)
-{
-	struct task *t = &s->tasks[n];
-	uint32_t *p = pid_slot(s, t->pid);
-
-	if (p && *p == n + 1)
-		*p = 0;
-	t->alive = false;
-	t->next_free = s->free_list;
-	s->free_list = n;
+	return n != NO_TASK || s->t.why ? n : new_task(s, pid, name, program_is_kernel(name));
 }
 
 static int put_exit(struct slots *s, unsigned cpu, uint32_t n, unsigned flags)
 {
-	if (s->tasks[n].gone || n == IDLE)
+	if (s->t.task[n].gone || n == IDLE)
 		return 0;
-	s->tasks[n].gone = true;
+	s->t.task[n].gone = true;
 	return put(s, REC_EXIT, cpu, n, flags, 0);
 }
 
@@ -222,7 +113,7 @@ static int put_exit(struct slots *s, unsigned cpu, uint32_t n, unsigned flags)
 static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags, uint32_t arg)
 {
 	struct cpu *c = &s->cpus[id];
-	struct task *t = &s->tasks[n], *old = c->known ? &s->tasks[c->task] : NULL;
+	struct task *t = &s->t.task[n], *old = c->known ? &s->t.task[c->task] : NULL;
 
 	if (n != IDLE && t->cpu && t->cpu != id + 1) {
 		/* It ran elsewhere by our account: we missed how it left. */
@@ -241,7 +132,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 	if (old && c->task != IDLE && c->task != n) {
 		old->cpu = 0;
 		if (old->gone)
-			free_task(s, c->task);
+			tasks_free(&s->t, c->task);
 	}
 	c->known = true;
 	c->task = n;
@@ -257,7 +148,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 {
 	const struct cpu *c = &s->cpus[id];
-	const struct task *t = &s->tasks[c->task];
+	const struct task *t = &s->t.task[c->task];
 	unsigned flags = 0;
 	uint32_t n;
 
@@ -292,9 +183,9 @@ static int put_dead(struct slots *s, unsigned id, bool user)
 {
 	const uint32_t n = s->cpus[id].task;
 
-	if (s->tasks[n].gone)
+	if (s->t.task[n].gone)
 		return 0;
-	if (user && put_pending(s, id, &s->tasks[n]))
+	if (user && put_pending(s, id, &s->t.task[n]))
 		return -1;
 	return put_exit(s, id, n, user ? REC_USER : 0);
 }
@@ -306,16 +197,16 @@ static void tell_parent(struct slots *s, const struct task *t)
 
 	if (!t->last_thread || t->parent <= 0)
 		return;
-	parent = find_task(s, t->parent);
+	parent = tasks_find(&s->t, t->parent);
 	if (parent != NO_TASK)
-		s->tasks[parent].child_exited = true;
+		s->t.task[parent].child_exited = true;
 }
 
 /* The switch that was kept: the slot is complete now. */
 static int finish(struct slots *s, unsigned id)
 {
 	struct cpu *c = &s->cpus[id];
-	struct task *t = &s->tasks[c->task];
+	struct task *t = &s->t.task[c->task];
 	bool user = c->live_at_end, dead;
 	uint32_t live = c->live, n;
 	const unsigned seen = c->seen, seen_next = c->seen_next;
@@ -364,7 +255,7 @@ static int finish(struct slots *s, unsigned id)
 	if (n == NO_TASK)
 		return -1;
 	if (n != IDLE)
-		rename_task(&s->tasks[n], c->comm);
+		task_rename(&s->t.task[n], c->comm);
 	if (set_running(s, id, n, flags, rec_arg(flags ? live : 0, seen)))
 		return -1;
 	c->seen = seen_next;
@@ -391,23 +282,23 @@ static int on_switch(struct slots *s, const struct trace_event *ev)
 static int on_fork(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
-	struct task *parent = &s->tasks[c->task], *child;
+	struct task *parent = &s->t.task[c->task], *child;
 	const bool kernel = parent->kernel, gone = parent->gone, handles = parent->handles;
-	uint32_t old = find_task(s, ev->other), n;
+	uint32_t old = tasks_find(&s->t, ev->other), n;
 
 	if (old != NO_TASK && old != IDLE) {
 		/* We missed its exit. */
-		if (s->tasks[old].cpu || s->why)
-			return s->why ? -1 : 0;
+		if (s->t.task[old].cpu || s->t.why)
+			return s->t.why ? -1 : 0;
 		s->gaps++;
 		if (put_exit(s, ev->cpu, old, 0))
 			return -1;
-		free_task(s, old);
+		tasks_free(&s->t, old);
 	}
 	n = new_task(s, ev->other, ev->comm, kernel);
 	if (n == NO_TASK)
 		return -1;
-	child = &s->tasks[n];
+	child = &s->t.task[n];
 	child->parent = ev->pid;
 	child->handles = handles;
 	child->fresh = !kernel;
@@ -420,7 +311,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 static int on_exec(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
-	struct task *t = &s->tasks[c->task];
+	struct task *t = &s->t.task[c->task];
 	bool user;
 
 	if (c->task == IDLE || t->gone)
@@ -438,7 +329,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 	t->user_before_exec = true;
 	c->user = true;
 	t->fresh = false;
-	rename_task(t, ev->own);
+	task_rename(t, ev->own);
 	if (t->exec_written) {
 		t->exec_written = false;
 		return 0;
@@ -449,14 +340,14 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 static int on_migrate(struct slots *s, const struct trace_event *ev)
 {
 	const struct cpu *c = &s->cpus[ev->cpu];
-	const uint32_t n = find_task(s, ev->other);
+	const uint32_t n = tasks_find(&s->t, ev->other);
 	struct task *t;
 
 	if (n == NO_TASK || n == IDLE)
-		return s->why ? -1 : 0;
-	t = &s->tasks[n];
+		return s->t.why ? -1 : 0;
+	t = &s->t.task[n];
 	/* By the stopper thread: sched_exec() looks for an idle CPU while there is little to move. */
-	if (c->known && !strncmp(s->tasks[c->task].name, "migration/", 10))
+	if (c->known && !strncmp(s->t.task[c->task].name, "migration/", 10))
 		t->user_before_exec = false;
 	return t->cpu ? 0 : put(s, REC_MIGRATE, ev->cpu, n, 0, ev->arg);
 }
@@ -465,7 +356,7 @@ static int on_dropped(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
 
-	if (!s->tasks[c->task].dying)
+	if (!s->t.task[c->task].dying)
 		return 0;
 	return put_dead(s, ev->cpu, true);
 }
@@ -473,7 +364,7 @@ static int on_dropped(struct slots *s, const struct trace_event *ev)
 /* Can the running task still do what programs do? */
 static bool is_program(const struct slots *s, const struct cpu *c)
 {
-	const struct task *t = &s->tasks[c->task];
+	const struct task *t = &s->t.task[c->task];
 
 	return !t->kernel && !t->gone;
 }
@@ -490,8 +381,8 @@ static int take(struct slots *s, const struct trace_event *ev)
 	case TRACE_EXEC:
 		return on_exec(s, ev);
 	case TRACE_EXIT:
-		s->tasks[c->task].dying = true;
-		s->tasks[c->task].last_thread = ev->flag;
+		s->t.task[c->task].dying = true;
+		s->t.task[c->task].last_thread = ev->flag;
 		return 0;
 	case TRACE_MIGRATE:
 		return on_migrate(s, ev);
@@ -529,7 +420,7 @@ int slots_event(void *arg, const struct trace_event *ev)
 	if (ev->kind == TRACE_LOST)
 		return put(s, REC_LOST, 0, 0, 0, ev->arg);
 	if (ev->cpu >= TRACE_CPUS_MAX) {
-		s->why = "a CPU's number is out of range";
+		s->t.why = "a CPU's number is out of range";
 		return -1;
 	}
 	c = &s->cpus[ev->cpu];
@@ -560,16 +451,10 @@ int slots_event(void *arg, const struct trace_event *ev)
 	if (c->ending && finish(s, ev->cpu))
 		return -1;
 	if (ev->kind == TRACE_EXEC && ev->other != ev->pid && c->known &&
-	    s->tasks[c->task].pid == ev->other) {
+	    s->t.task[c->task].pid == ev->other) {
 		/* A thread takes its leader's id. */
-		struct task *t = &s->tasks[c->task];
-		uint32_t *p = pid_slot(s, ev->pid), *q = pid_slot(s, ev->other);
-
-		if (!p || !q)
+		if (!tasks_move(&s->t, c->task, ev->pid))
 			return -1;
-		*q = 0;
-		*p = c->task + 1;
-		t->pid = ev->pid;
 	}
 	if (ev->kind != TRACE_SWITCH && ev->pid >= 0 && resync(s, ev->cpu, ev->pid, ev->own))
 		return -1;
@@ -599,15 +484,10 @@ struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signal
 		return NULL;
 	s->sink = *sink;
 	s->signals = signals;
-	s->task_room = 256;
-	s->tasks = calloc(s->task_room, sizeof(*s->tasks));
-	if (!s->tasks) {
+	if (!tasks_begin(&s->t)) {
 		free(s);
 		return NULL;
 	}
-	s->tasks[IDLE] = (struct task){ .kernel = true, .alive = true, .name = "idle" };
-	s->task_count = 1;
-	s->free_list = NO_TASK;
 	return s;
 }
 
@@ -615,15 +495,13 @@ void slots_free(struct slots *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < PIDS; i++)
-		free(s->pids[i]);
-	free(s->tasks);
+	tasks_end(&s->t);
 	free(s);
 }
 
 const char *slots_why(const struct slots *s)
 {
-	return s->why;
+	return s->t.why;
 }
 
 uint32_t slots_has(const struct slots *s)
