@@ -3,7 +3,7 @@
 $lab --arg play=hang --jobs 2 --policy eager,lazy &
 pid=$!
 i=0
-while [ -z "$(ls -d "$TMPDIR"/xstate-lab.*/1/output 2>/dev/null)" ] && [ $i -lt 100 ]; do
+while [ -z "$(ls -d "$TMPDIR"/xstate-lab.*/1/output 2>/dev/null)" ] && [ $i -lt 1000 ]; do
     sleep 0.05
     i=$((i + 1))
 done
