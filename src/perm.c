@@ -26,7 +26,7 @@ static int check_room(const struct xst_system *sys, uint64_t mask, uint32_t over
 	if (bytes >= need)
 		return XST_OK;
 	return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_COMP_TILEDATA, 0, need, bytes,
-			    "the alternate signal stack has no room for a frame with the component");
+			    "the alternate signal stack has no room for a frame with it");
 }
 
 int xst_perm_check_stack(const struct xst_system *sys, const struct xst_perm *perm,
@@ -47,8 +47,8 @@ int xst_perm_request(const struct xst_system *sys, struct xst_perm *perm, enum x
 	int err;
 
 	if (component > 63 || !(XST_MASK(component) & XST_MASK_DYNAMIC))
-		return xst_diag_set(diag, XST_ERR_INVALID, component, 0, XST_MASK_DYNAMIC, component,
-				    "not a component that is asked for");
+		return xst_diag_set(diag, XST_ERR_INVALID, component, 0, XST_MASK_DYNAMIC,
+				    component, "not a component that is asked for");
 	if (!(XST_MASK(component) & sys->dynamic))
 		return xst_diag_set(diag, XST_ERR_UNSUPPORTED, component, 0, XST_MASK(component),
 				    sys->dynamic, "this machine does not enable the component");

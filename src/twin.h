@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Broken twins: XST_TWIN(name) breaks one thing on purpose, and tests see that it is caught. It is 0
- * unless XST_TWIN_<name> is defined, or a test's port defines XST_TWIN() itself.
+ * Broken twins: XST_TWIN(name) breaks one thing on purpose, and tests see that it is caught. It is
+ * 0 unless XST_TWIN_<name> is defined, or a test's port defines XST_TWIN() itself.
  */
 #ifndef XST_TWIN_H
 #define XST_TWIN_H

@@ -2,9 +2,9 @@
 /*
  * Who may use what is too large for everybody: the permission of a process.
  *
- * AMX's tiles need 8 KiB in every image and every signal frame, so a process asks for them first. One
- * permission belongs to a process; all its tasks share it. Beside what they may use themselves it
- * holds what guests that they run may use. A context gets the room at the first use, by
+ * AMX's tiles need 8 KiB in every image and every signal frame, so a process asks for them first.
+ * One permission belongs to a process; all its tasks share it. Beside what they may use themselves
+ * it holds what guests that they run may use. A context gets the room at the first use, by
  * xst_ctx_grow(), if the permission says so.
  *
  *   begin, exec    what every process has: xst_perm_init()
@@ -35,7 +35,7 @@ enum xst_perm_of { XST_PERM_HOST, XST_PERM_GUEST };
 
 /* Signal frames of a process on alternate stacks. */
 struct xst_perm_stacks {
-	uint32_t overhead; /* of a frame beside the image: registers, siginfo, second magic, alignment */
+	uint32_t overhead; /* of a frame beside the image: registers, siginfo, magic, alignment */
 	uint64_t smallest; /* of the alternate stacks its threads have installed; 0: none has one */
 };
 
@@ -54,15 +54,16 @@ void xst_perm_init(const struct xst_system *sys, struct xst_perm *perm);
  * @perm:      its permission; on error nothing changed.
  * @of:        for its tasks or for its guests.
  * @component: which (XST_COMP_TILEDATA).
- * @stacks:    for XST_PERM_HOST: its alternate signal stacks, which must have room for a frame with the
- *             component before it is granted. Guests get no signals here: not looked at.
+ * @stacks:    for XST_PERM_HOST, or NULL: its alternate signal stacks, which must have room for a
+ *             frame with the component before it is granted. Guests get no signals here: not
+ *             looked at.
  * @diag:      out, optional.
  *
  * To ask for what one has is no error.
  *
  * Context: any ring; pure; never faults.
- * Return:  XST_OK; XST_ERR_INVALID for a component that is not dynamic; XST_ERR_UNSUPPORTED when the
- *          machine does not enable it (the caller goes on without: perm still says what there is);
+ * Return:  XST_OK; XST_ERR_INVALID for a component that is not dynamic; XST_ERR_UNSUPPORTED when
+ *          the machine does not enable it (the caller goes on without: perm still says what there is);
  *          XST_ERR_LOCKED for a guest after xst_perm_lock_guest(); XST_ERR_NEED_BYTES when an
  *          alternate stack is too small, diag->want says how many bytes it needs.
  */
