@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The events beside the switch path: a task begins, grows, is looked at, edited, copied, replaced,
- * moved, ends; a CPU's policy changes. Each finds out where the task's truth is (switch.h) before it touches it.
+ * moved, ends; a CPU's policy changes. Each finds out where the task's truth is (switch.h) before it
+ * touches it.
  */
 #include "registers.h"
 

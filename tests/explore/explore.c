@@ -4,6 +4,7 @@
  *
  *   machine.c   the machine and its states as a few bytes
  *   events.c    what can happen, and what must hold afterwards: the place to add an event
+ *   frames.c    the same of signal frames and tiles
  *   search.c    breadth first, every state once
  *   print.c     a violation as text, and back
  *
