@@ -82,9 +82,21 @@ static void clear_above(struct mdl_cpu *c, unsigned reg, bool ymm_too)
 		memset(c->regs.ZMM_HI256 + 32 * reg, 0, 32);
 }
 
+/* Zeros over zeros need not count as a modification: seen on a real CPU. */
+static bool has_above(const struct mdl_cpu *c, unsigned ymm)
+{
+	unsigned i;
+
+	for (i = 0; i < 32; i++)
+		if (c->regs.ZMM_HI256[32 * ymm + i])
+			return true;
+	return false;
+}
+
 int mdl_vmovdqu(struct mdl_cpu *c, unsigned ymm, const uint8_t value[32])
 {
 	const int vector = mdl_access(c, XST_COMP_AVX, true);
+	const bool above = has_above(c, ymm);
 
 	if (vector)
 		return vector;
@@ -93,7 +105,8 @@ int mdl_vmovdqu(struct mdl_cpu *c, unsigned ymm, const uint8_t value[32])
 	clear_above(c, ymm, false);
 	mdl_wrote(c, XST_COMP_SSE);
 	mdl_wrote(c, XST_COMP_AVX);
-	c->xmodified |= XST_MASK_ZMM_HI256;
+	if (above)
+		c->xmodified |= XST_MASK_ZMM_HI256;
 	return MDL_OK;
 }
 
