@@ -446,6 +446,7 @@ static int cmd_fiber(int argc, char **argv)
 static const struct opt_verb bench_verbs[] = {
 	{"insn", "cost of the save, restore and control instructions", cmd_insn},
 	{"fiber", "cost of a switch in user mode: the library and its peers", cmd_fiber},
+	{"kernel", "cost of a section that uses extended registers in a kernel", cmd_bench_kernel},
 	{"merge", "many hosts' results joined: which CPUs agree", cmd_bench_merge},
 	{"switch", "what this kernel takes to switch tasks, and what their state adds",
 	 cmd_bench_switch},

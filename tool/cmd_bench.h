@@ -104,8 +104,9 @@ void bench_total(uint32_t blocks);
 void bench_done(uint32_t blocks);
 void bench_bar_end(void);
 
-/* cmd_bench_switch.c, cmd_bench_merge.c */
+/* cmd_bench_switch.c, cmd_bench_kernel.c, cmd_bench_merge.c */
 int cmd_bench_merge(int argc, char **argv);
 int cmd_bench_switch(int argc, char **argv);
+int cmd_bench_kernel(int argc, char **argv);
 
 #endif
