@@ -47,6 +47,12 @@ void sections_sum(struct section_totals *sum)
 	}
 }
 
+static bool section_runs(const struct cpu *cpu)
+{
+	return cpu->fpu.sections.state == XST_SECTION_BUSY ||
+	       cpu->fpu.sections.state == XST_SECTION_WATCHED_BUSY;
+}
+
 static uint64_t moves_of(const struct xst_counters *n)
 {
 	return n->validations + n->clears + n->saves + n->saves_elided;
@@ -158,7 +164,7 @@ void sections_on_interrupt(struct cpu *cpu, bool from_user)
 {
 	struct section_totals *t = &section_totals[cpu->id];
 
-	if (cpu->fpu.sections.state == XST_SECTION_BUSY)
+	if (section_runs(cpu))
 		t->irqs_in_section++;
 	else if (!from_user && (cpu->fpu.bits & XST_B_LIVE))
 		t->irqs_after_restore++;
@@ -172,7 +178,7 @@ void sections_on_nmi(struct cpu *cpu)
 	struct section_totals *t = &section_totals[cpu->id];
 
 	t->nmis++;
-	t->nmis_in_section += cpu->fpu.sections.state == XST_SECTION_BUSY;
+	t->nmis_in_section += section_runs(cpu);
 	if (xst_kernel_usable(&cpu->fpu, XST_CONTEXT_NMI))
 		panic("a section may begin in an NMI");
 	t->refused++;

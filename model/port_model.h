@@ -20,7 +20,10 @@ void mdl_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx);
 extern void (*mdl_misuse)(const struct xst_cpu *cpu, const struct xst_section_report *report);
 extern uint64_t mdl_clock;
 
+/* Without a clock sections take the short path of kernel.h. */
+#ifndef MDL_NO_CLOCK
 #define XST_CLOCK() mdl_clock
+#endif
 #define XST_SECTION_REPORT(cpu, report) (mdl_misuse ? mdl_misuse(cpu, report) : (void)0)
 
 #define XST_FETCH(cpu, home, ctx) mdl_fetch(cpu, home, ctx)

@@ -187,7 +187,7 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->slot = XST_SLOT_UNKNOWN;
 	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
-	cpu->sections.state = XST_SECTION_IDLE;
+	cpu->sections.state = XST_SECTION_AT_REST;
 	if (sys->dynamic)
 		reset_xfd(cpu);
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;

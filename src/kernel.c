@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * In-kernel sections. The short path is a handful of comparisons and stores; taking the registers from
+ * In-kernel sections. The short path is in kernel.h, a handful of comparisons and stores; taking the registers from
  * a user, initial values and tiles are functions of their own.
  */
 #include <xst/kernel.h>
@@ -196,20 +196,20 @@ static XST_COLD int begin_tiles(struct xst_cpu *cpu, unsigned need)
 	if (!err)
 		return begin_take(cpu, need);
 	cpu->n.kernel_sections--;
-	cpu->sections.state = XST_SECTION_IDLE;
+	cpu->sections.state = XST_SECTION_AT_REST;
 	return err;
 }
 
-int xst_kernel_begin(struct xst_cpu *cpu, unsigned need)
+/* The caller's own comparisons found that something is to be done; or the library watches. */
+int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 {
 	struct xst_sections *s = &cpu->sections;
-	const void *caller = __builtin_return_address(0);
 	unsigned todo;
 
-	if (UNLIKELY(s->state != XST_SECTION_IDLE))
+	if (UNLIKELY(s->state != XST_SECTION_AT_REST))
 		return begin_rare(cpu, need, caller);
 	/* From here on an interrupt handler's begin is refused: the order makes it safe. */
-	s->state = XST_SECTION_BUSY;
+	s->state = XST_SECTION_AT_WORK;
 	BARRIER();
 	s->caller = caller;
 	s->need = (uint8_t)need;
@@ -240,11 +240,11 @@ static XST_COLD void arm_ts(struct xst_cpu *cpu)
 	xst_w_irq_restore(cpu->world, flags);
 }
 
-void xst_kernel_end(struct xst_cpu *cpu)
+void xst_kernel_end_any(struct xst_cpu *cpu)
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (UNLIKELY(s->state != XST_SECTION_BUSY)) {
+	if (UNLIKELY(s->state != XST_SECTION_AT_WORK)) {
 		end_rare(cpu, __builtin_return_address(0));
 		return;
 	}
@@ -260,10 +260,12 @@ void xst_kernel_end(struct xst_cpu *cpu)
 	}
 #endif
 	/* Flags that stay set: what it declared is no longer as it was loaded. */
-	if (!XST_TWIN(SECTION_FLAGS_STAY))
-		s->in_place = (uint8_t)(s->in_place & ~s->need);
-	if (UNLIKELY(s->need & XST_NEED_TILES))
-		give_tiles_back(cpu);
+	if (s->need) {
+		if (!XST_TWIN(SECTION_FLAGS_STAY))
+			s->in_place = (uint8_t)(s->in_place & ~s->need);
+		if (UNLIKELY(s->need & XST_NEED_TILES))
+			give_tiles_back(cpu);
+	}
 	if (UNLIKELY(cpu->bits & XST_B_LOAD_USE) && cpu->cur) {
 		if (!XST_TWIN(SECTION_NO_TS))
 			arm_ts(cpu);
@@ -271,7 +273,7 @@ void xst_kernel_end(struct xst_cpu *cpu)
 			cpu->bits |= XST_B_READY;
 	}
 	BARRIER();
-	s->state = XST_SECTION_IDLE;
+	s->state = XST_SECTION_AT_REST;
 }
 
 int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes)
@@ -306,7 +308,7 @@ int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section)
 {
 	const void *caller = __builtin_return_address(0);
 
-	if (cpu->sections.state != XST_SECTION_IDLE || section->caller)
+	if (cpu->sections.state != XST_SECTION_AT_REST || section->caller)
 		return refuse(cpu,
 			      cpu->sections.state == XST_SECTION_DOWN ? XST_MISUSE_NOT_UP
 								      : XST_MISUSE_NESTED,

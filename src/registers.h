@@ -39,6 +39,15 @@ typedef uint32_t bits_t;
 #endif
 #endif
 
+/* What a section's short path in kernel.h must not be taken for. */
+#if defined(XST_CLOCK) || defined(XST_CHECK_SECTIONS)
+#define XST_SECTION_AT_REST XST_SECTION_WATCHED
+#define XST_SECTION_AT_WORK XST_SECTION_WATCHED_BUSY
+#else
+#define XST_SECTION_AT_REST XST_SECTION_IDLE
+#define XST_SECTION_AT_WORK XST_SECTION_BUSY
+#endif
+
 /* Off the short path: one copy each, and out of the way. */
 #define XST_COLD     __attribute__((noinline, cold, unused))
 #define XST_NOINLINE __attribute__((noinline, unused))

@@ -99,6 +99,7 @@
  *     session.h      one run: plan, samples, verdict (session.c, session_out.c)
  *     rows.h         what bench insn measures
  *     insn.h         one run of it (insn.c), as JSON (insn_json.c), as tables (insn_print.c)
+ *     section.h      one run of bench kernel (section.c, section_out.c, section_user.c)
  *     fiber.h        one run of bench fiber (fiber.c, fiber_out.c)
  *     library.h      the engine in user mode, with two tasks
  *     peers.h        what programs switch stacks with today (peers.c, hand.S)

@@ -95,14 +95,14 @@ struct xst_section_report {
  * Return:  XST_OK; XST_ERR_NESTED inside another section; XST_ERR_NOT_UP; XST_ERR_UNSUPPORTED for
  *          tiles that this machine does not have or that have no area. No section begins on error.
  */
-int xst_kernel_begin(struct xst_cpu *cpu, unsigned need);
+static inline int xst_kernel_begin(struct xst_cpu *cpu, unsigned need);
 
 /**
  * xst_kernel_end() - the end of the section.
  *
  * Context: as xst_kernel_begin().
  */
-void xst_kernel_end(struct xst_cpu *cpu);
+static inline void xst_kernel_end(struct xst_cpu *cpu);
 
 /**
  * xst_kernel_usable() - may a section begin here and now?
@@ -112,7 +112,9 @@ void xst_kernel_end(struct xst_cpu *cpu);
  */
 static inline bool xst_kernel_usable(const struct xst_cpu *cpu, enum xst_context where)
 {
-	return cpu->sections.state == XST_SECTION_IDLE && where <= XST_CONTEXT_HARDIRQ;
+	return (cpu->sections.state == XST_SECTION_IDLE ||
+		cpu->sections.state == XST_SECTION_WATCHED) &&
+	       where <= XST_CONTEXT_HARDIRQ;
 }
 
 /**
@@ -175,6 +177,69 @@ void xst_section_end(struct xst_cpu *cpu, struct xst_section *section);
 void xst_mmx_copy(struct xst_cpu *cpu, void *to, const void *from, size_t bytes);
 void xst_mmx_clear_page(struct xst_cpu *cpu, void *page);
 void xst_mmx_copy_page(struct xst_cpu *cpu, void *to, const void *from);
+
+/* The longer ways; xst_kernel_begin() and xst_kernel_end() call them. */
+int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller);
+void xst_kernel_end_any(struct xst_cpu *cpu);
+
+/* Where the code is that has the section. */
+static inline __attribute__((always_inline)) const void *xst_here(void)
+{
+#if defined(__x86_64__)
+	const void *here;
+
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(here));
+	return here;
+#else
+	return __builtin_return_address(0);
+#endif
+}
+
+/* The short path: the registers are the kernel's, and what is needed is in place. An interrupt
+ * handler on this CPU sees the stores in the order of the text, so its begin is refused from the first
+ * one on. */
+static inline __attribute__((always_inline)) int xst_kernel_begin(struct xst_cpu *cpu, unsigned need)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (__builtin_expect(s->state == XST_SECTION_IDLE, 1)) {
+		s->state = XST_SECTION_BUSY;
+		__asm__ volatile("" : : : "memory");
+		if (__builtin_expect((const void *)cpu->owner == (const void *)cpu &&
+					     !(cpu->bits & XST_B_TS) &&
+					     (!need || !(need & ~(unsigned)s->in_place)),
+				     1)) {
+			s->caller = xst_here();
+			/* Stores are what a section over memory-bound work costs. */
+			if (s->need != need)
+				s->need = (uint8_t)need;
+			cpu->n.kernel_sections++;
+			return XST_OK;
+		}
+		s->state = XST_SECTION_IDLE;
+	}
+	return xst_kernel_begin_any(cpu, need, xst_here());
+}
+
+static inline __attribute__((always_inline)) void xst_kernel_end(struct xst_cpu *cpu)
+{
+	struct xst_sections *s = &cpu->sections;
+
+	if (__builtin_expect(s->state == XST_SECTION_BUSY, 1)) {
+		/* Two loads: one of both bytes would wait for the stores that begin made of each. */
+		__asm__ volatile("" : : : "memory");
+		if (__builtin_expect(!(s->need & XST_NEED_TILES) && !(cpu->bits & XST_B_LOAD_USE),
+				     1)) {
+			/* Flags stay set: what was declared is no longer as it was loaded. */
+			if (s->need)
+				s->in_place = (uint8_t)(s->in_place & ~s->need);
+			__asm__ volatile("" : : : "memory");
+			s->state = XST_SECTION_IDLE;
+			return;
+		}
+	}
+	xst_kernel_end_any(cpu);
+}
 
 #ifdef __cplusplus
 }

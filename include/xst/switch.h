@@ -133,6 +133,9 @@ enum xst_section_state {
 	XST_SECTION_IDLE,  /* none runs */
 	XST_SECTION_BUSY,  /* one runs, or is being entered or left */
 	XST_SECTION_EARLY, /* one runs on a CPU that is not up: x87 and MMX only */
+	/* As IDLE and BUSY, in a library that checks sections or has a clock: no short path. */
+	XST_SECTION_WATCHED,
+	XST_SECTION_WATCHED_BUSY,
 };
 
 /* A CPU's in-kernel sections; kernel.h explains them. */

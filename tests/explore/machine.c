@@ -600,9 +600,10 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;
 	cpu->sections.need = 0;
+	/* The model's port has a clock. */
 	cpu->sections.state = m->mode[c] == OFFLINE   ? XST_SECTION_DOWN
-			      : m->mode[c] == SECTION ? XST_SECTION_BUSY
-						      : XST_SECTION_IDLE;
+			      : m->mode[c] == SECTION ? XST_SECTION_WATCHED_BUSY
+						      : XST_SECTION_WATCHED;
 	if (m->mode[c] == OFFLINE) {
 		machine_sleep(m, c);
 		return;

@@ -349,7 +349,7 @@ static __attribute__((noinline)) int begin_inner(void)
 
 static bool lies_in(const void *address, int (*function)(void))
 {
-	return (uintptr_t)address - (uintptr_t)function < 256;
+	return (uintptr_t)address - (uintptr_t)function < 1024;
 }
 
 /* Nesting is refused, and both callers are named; the outer section goes on. */
@@ -627,7 +627,11 @@ static void longest_section(void **state)
 		mdl_clock += took[i];
 		xst_kernel_end(CPU);
 	}
+#ifdef MDL_NO_CLOCK
+	assert_int_equal(counters()->section_longest, 0);
+#else
 	assert_int_equal(counters()->section_longest, 70);
+#endif
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include <xst/kernel.h>
 
-#define SLACK 1024u /* the prefetch reaches beyond */
+#define SLACK 4096u /* the prefetch reaches beyond; blocks begin with pages, as in a RAID */
 
 const char *const section_ruling_name[4] = {"reached", "missed", "undecided", "not measured"};
 
@@ -125,14 +125,14 @@ static void fill_arm(struct section_run *run, struct section_row *row, struct be
 	arm->body.copies = SECTION_PER_LOOP;
 	if (what->in_place)
 		arm->body.step[step++].snip = SNIP_section_in_place;
-	if (what->library)
-		arm->body.step[step++].snip = SNIP_section_begin;
-	else if (what->old != SNIP_NONE)
+	if (what->old != SNIP_NONE)
 		arm->body.step[step++].snip = what->old;
-	if (what->sort == SECTION_XOR)
-		arm->body.step[step++].snip = SNIP_xor_block;
-	if (what->library)
+	if (what->sort == SECTION_XOR) {
+		arm->body.step[step++].snip = SNIP_section_block;
+	} else if (what->library) {
+		arm->body.step[step++].snip = SNIP_section_begin;
 		arm->body.step[step++].snip = SNIP_section_end;
+	}
 	for (unsigned i = 0; i < step; i++)
 		arm->body.step[i].times = 1;
 	arm->argument = row->call;
@@ -144,10 +144,12 @@ static void fill_call(struct section_run *run, struct section_row *row, const vo
 	section_user_call(run->user, row->call);
 	row->call->need = row->what.need;
 	row->call->work = row->what.work;
+	row->call->block = !row->what.library ? section_block_none
+			   : row->what.need   ? section_block_mxcsr
+					      : section_block_0;
 	row->call->to = run->blocks;
 	row->call->from = (const void *const *)from;
 	row->call->sources = row->what.sources;
-	row->call->bytes = SECTION_BLOCK;
 }
 
 bool section_prepare(struct section_run *run, const char **why)
@@ -164,7 +166,7 @@ bool section_prepare(struct section_run *run, const char **why)
 	*why = "memory is short";
 	s->arms = calloc(CONTROL_ARMS + SECTION_ROWS_MAX, sizeof(*s->arms));
 	run->calls = calloc(SECTION_ROWS_MAX, sizeof(*run->calls));
-	run->blocks = aligned_alloc(64, (SECTION_SOURCES + 1) * block);
+	run->blocks = aligned_alloc(SECTION_BLOCK, (SECTION_SOURCES + 1) * block);
 	if (!s->arms || !run->calls || !run->blocks)
 		return false;
 	for (size_t i = 0; i < (SECTION_SOURCES + 1) * block; i++)

@@ -6,6 +6,8 @@
 #ifndef TOOL_BENCH_SECTION_H
 #define TOOL_BENCH_SECTION_H
 
+#include <stddef.h>
+
 #include "session.h"
 #include "stats/series.h"
 
@@ -24,12 +26,14 @@ struct section_call {
 	void *in_place; /* the library's note of what is in place */
 	void (*end)(void *cpu);
 	int (*begin)(void *cpu, unsigned need);
+	void (*block)(const struct section_call *call); /* the work, with a section or without */
 	xor_fn *work;
 	void *to;
 	const void *const *from;
-	uint64_t sources, bytes;
-	uint32_t mxcsr;
+	uint64_t sources;
+	uint32_t mxcsr; /* at 80 */
 };
+_Static_assert(offsetof(struct section_call, mxcsr) == 80, "snip.def");
 
 struct section_user;
 
@@ -44,6 +48,11 @@ struct section_user *section_user_open(const char **why);
 void section_user_close(struct section_user *u);
 /* Fills the part of @call that is the library's. */
 void section_user_call(struct section_user *u, struct section_call *call);
+/* One block without a section, with one that declares nothing, and with one that declares MXCSR: the
+ * short path is inline, as in a kernel. */
+void section_block_none(const struct section_call *call);
+void section_block_0(const struct section_call *call);
+void section_block_mxcsr(const struct section_call *call);
 /* Counters so far: sections, FNINIT, MXCSR loads, saves. */
 void section_user_counters(const struct section_user *u, uint64_t out[4]);
 
