@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How fast a recorded workload is replayed. Promises: one policy takes records at a quarter at least
- * of the speed at which this thread can read memory, with all cores at 0.6 of what one of them reads;
- * text is taken in at five million lines a second. All policies at once shall do 40 million slots a
- * second on a quiet core; what they do is printed beside that.
+ * How fast a recorded workload is replayed. Promises: one policy takes records at a quarter at
+ * least of the speed at which this thread can read memory, with all cores at 0.6 of what one of
+ * them reads; text is taken in at five million lines a second. All policies at once shall do 40
+ * million slots a second on a quiet core; what they do is printed beside that.
  *
- * Each round measures everything once, one after the other, so that a neighbour slows down all of it;
- * ratios are those within a round, and their median is told. Time is the thread's own, so that waiting
- * for a CPU does not count. Threads are processes here: they share nothing but the records.
+ * Each round measures everything once, one after the other, so that a neighbour slows down all of
+ * it; ratios are those within a round, and their median is told. Time is the thread's own, so that
+ * waiting for a CPU does not count. Threads are processes here: they share nothing but the records.
  */
 #include <stdio.h>
 #include <stdlib.h>

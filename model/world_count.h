@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counting world: no register exists and no byte moves, so that the engine alone is run, as often
- * as a recorded workload has switches. Contract: xst/world.h. Build the engine with
+ * The counting world: no register exists and no byte moves, so that the engine alone is run, as
+ * often as a recorded workload has switches. Contract: xst/world.h. Build the engine with
  * -DXST_WORLD='"world_count.h"' -DXST_PORT='"port_count.h"' -DXST_PREFIX=xstc_.
  *
  * What is left of the registers is one bit: are they INIT? One component (SSE) stands for all that

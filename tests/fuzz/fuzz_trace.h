@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traces as bytes: read, made records, replayed. Beyond not crashing: what slots.c makes of any text
- * must be records that replay.c accepts; and whatever is accepted, the engine's counters add up.
+ * Traces as bytes: read, made records, replayed. Beyond not crashing: what slots.c makes of any
+ * text must be records that replay.c accepts; and whatever is accepted, the engine's counters add
+ * up.
  */
 #ifndef TESTS_FUZZ_TRACE_H
 #define TESTS_FUZZ_TRACE_H

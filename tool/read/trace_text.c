@@ -5,8 +5,8 @@
  *   NAME-PID [CPU] FLAGS TIME: EVENT: FIELDS            ftrace; flags may be missing
  *   NAME  PID [CPU] TIME: SYSTEM:EVENT: FIELDS          perf
  *
- * A name may hold blanks, brackets and anything else but a newline, so a line is read from its first
- * "[digits]" outwards, and fields of an event from its end where a name comes before.
+ * A name may hold blanks, brackets and anything else but a newline, so a line is read from its
+ * first "[digits]" outwards, and fields of an event from its end where a name comes before.
  */
 #include "read/trace.h"
 

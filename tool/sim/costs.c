@@ -35,8 +35,8 @@ const char *sim_costs_names(size_t i)
 void sim_costs_ring0(struct sim_costs *c, bool guest)
 {
 	/*
-	 * Nobody measures these from user mode. Bare metal: a fault and IRET on CPUs of twenty years;
-	 * CLTS and MOV CR0 from "30" to "over 100 and serialising". A guest may leave to its
+	 * Nobody measures these from user mode. Bare metal: a fault and IRET on CPUs of twenty
+	 * years; CLTS and MOV CR0 from "30" to "over 100 and serialising". A guest may leave to its
 	 * hypervisor for each. What was claimed for such costs is of this size too.
 	 */
 	c->guest = guest;

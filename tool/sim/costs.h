@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the counted things cost, in core cycles. Every figure is a range: what user mode can measure is
- * narrow, what only the kernel could (CR0.TS, #NM, interrupts) is wide. A sentence about policies
- * holds only if it does at every point of all ranges; since costs are sums of counts times prices, it
- * is enough to look at their ends.
+ * What the counted things cost, in core cycles. Every figure is a range: what user mode can
+ * measure is narrow, what only the kernel could (CR0.TS, #NM, interrupts) is wide. A sentence
+ * about policies holds only if it does at every point of all ranges; since costs are sums of
+ * counts times prices, it is enough to look at their ends.
  */
 #ifndef SIM_COSTS_H
 #define SIM_COSTS_H

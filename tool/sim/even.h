@@ -4,8 +4,8 @@
 #define SIM_EVEN_H
 
 /**
- * even_formula() - by the classic reckoning: a slot costs eager a save and a restore; it costs lazy a
- * look at CR0.TS, and a trap, a save and a restore where the registers are used.
+ * even_formula() - by the classic reckoning: a slot costs eager a save and a restore; it costs
+ * lazy a look at CR0.TS, and a trap, a save and a restore where the registers are used.
  * @pair: cycles of save and restore together.
  * @trap: of #NM and back.
  * @look: what lazy pays at every switch.

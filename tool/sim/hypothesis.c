@@ -11,9 +11,10 @@ struct hypothesis {
 };
 
 /*
- * Larger registers: 32 of 1024 bits are 4096 bytes in every live image, which move at 64 bytes a cycle
- * at best and at 16 at worst. A trap of 30 cycles: what a trap gate once cost. Clearing: with all of
- * its registers INIT before a system call that blocks, a task needs neither a save nor a load.
+ * Larger registers: 32 of 1024 bits are 4096 bytes in every live image, which move at 64 bytes a
+ * cycle at best and at 16 at worst. A trap of 30 cycles: what a trap gate once cost. Clearing:
+ * with all of its registers INIT before a system call that blocks, a task needs neither a save nor
+ * a load.
  */
 static const struct hypothesis list[] = {
 	{ "registers of 1024 bits", "eager lazy deferred auto",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One policy on one recorded machine: the library's engine in the counting world, driven by records.
- * All that is decided here is what the hardware does: an FPU instruction traps when CR0.TS is set, a
- * restore brings back what was saved.
+ * One policy on one recorded machine: the library's engine in the counting world, driven by
+ * records. All that is decided here is what the hardware does: an FPU instruction traps when
+ * CR0.TS is set, a restore brings back what was saved.
  */
 #ifndef SIM_LANE_H
 #define SIM_LANE_H
@@ -70,8 +70,8 @@ void lane_counts_add(struct lane_counts *sum, const struct lane_counts *more);
 struct lane_task lane_take_task(struct lane *l, unsigned task);
 
 /**
- * lane_keep() - what goes on when the trace does: of the first @tasks tasks and @cpus CPUs. Counts do not.
- * lane_go_on() - a new lane begins there.
+ * lane_keep() - what goes on when the trace does: of the first @tasks tasks and @cpus CPUs. Counts
+ * do not. lane_go_on() - a new lane begins there.
  *
  * Return: false when @out takes or @in has no more, or @in is nonsense.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recorded workload as records of 16 bytes: what a trace is reduced to, what `xstate record` writes,
- * and all that the simulator looks at. Little endian, as the CPUs this is about.
+ * A recorded workload as records of 16 bytes: what a trace is reduced to, what `xstate record`
+ * writes, and all that the simulator looks at. Little endian, as the CPUs this is about.
  *
  *   header         64 bytes, struct rec_header
  *   records        struct rec; a TASK is followed by its NAME

@@ -112,8 +112,8 @@ static inline bool runs(const struct replay *r, uint32_t task)
 }
 
 /*
- * What a batch adds up to, in registers. Counts of slots are 16 bits wide and side by side, so that one
- * addition serves four: by flags, and by how live the image was.
+ * What a batch adds up to, in registers. Counts of slots are 16 bits wide and side by side, so
+ * that one addition serves four: by flags, and by how live the image was.
  */
 struct sums {
 	uint64_t by_flags, by_live, span_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One recorded machine under many policies in one pass: records are checked, it is settled which slots
- * used the registers, then each policy's lane goes through the batch. The totals are sums, or made
- * of sums, so that those of many traces add up to those of all.
+ * One recorded machine under many policies in one pass: records are checked, it is settled which
+ * slots used the registers, then each policy's lane goes through the batch. The totals are sums,
+ * or made of sums, so that those of many traces add up to those of all.
  */
 #ifndef SIM_REPLAY_H
 #define SIM_REPLAY_H
@@ -100,7 +100,8 @@ void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), vo
  * @piece: its number.
  * replay_go_on() - a new replay, with new lanes, begins there.
  *
- * Return: false when @out takes no more; when @in is not what replay_keep() wrote for the same lanes.
+ * Return: false when @out takes no more; when @in is not what replay_keep() wrote for the same
+ * lanes.
  */
 bool replay_keep(const struct replay *r, FILE *out, uint32_t piece);
 bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece);

@@ -5,7 +5,8 @@
  * A slot is known when it is over: x86_fpu_regs_deactivated comes after the sched_switch that ends
  * it, still in the name of the task that left. So a switch is kept until the CPU's next event.
  * That event, with "load: 1", says that the registers were live, hence that the task was in user
- * mode; its mask is what the save found live. Ref: Linux, arch/x86/kernel/fpu, switch_fpu_prepare().
+ * mode; its mask is what the save found live. Ref: Linux, arch/x86/kernel/fpu,
+ * switch_fpu_prepare().
  */
 #include "sim/slots.h"
 
@@ -232,9 +233,10 @@ static int finish(struct slots *s, unsigned id)
 		tell_parent(s, t);
 	}
 	/*
-	 * A child has nothing to do in the kernel but to return to user mode. When its registers are not
-	 * live after its first slot, they were dropped by an exec that is under way: the parent of
-	 * vfork() is woken in the middle of it, and sched_process_exec comes in a later slot.
+	 * A child has nothing to do in the kernel but to return to user mode. When its registers
+	 * are not live after its first slot, they were dropped by an exec that is under way: the
+	 * parent of vfork() is woken in the middle of it, and sched_process_exec comes in a later
+	 * slot.
 	 */
 	if (t->fresh && !user && !dead && !t->kernel) {
 		t->exec_written = true;

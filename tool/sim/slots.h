@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From events to records: which task was in user mode in which slot, when it began anew, when a handler
- * ran. What the trace shows is taken from it; what Linux does without an event to show it is added
- * here, in one place, and marked REC_ASSUMED.
+ * From events to records: which task was in user mode in which slot, when it began anew, when a
+ * handler ran. What the trace shows is taken from it; what Linux does without an event to show it
+ * is added here, in one place, and marked REC_ASSUMED.
  *
- * It never looks at x86_fpu_regs_activated but to count them: those are what the simulator predicts.
+ * It never looks at x86_fpu_regs_activated but to count them: those are what the simulator
+ * predicts.
  */
 #ifndef SIM_SLOTS_H
 #define SIM_SLOTS_H
