@@ -25,6 +25,8 @@
  * switch mask, the last of these where a task has room for it. */
 enum { C_X87, C_SSE, C_AVX, C_TILE, C_CET, C_PKRU, COMPS };
 #define GUARDED 4u
+extern const uint8_t comp_id[COMPS];
+extern const char *const comp_name[COMPS];
 
 #define TOKEN_INIT    0u
 #define TOKEN_NEW     14u /* written by the event that is being run */
@@ -121,8 +123,21 @@ void machine_sleep(struct machine *m, unsigned c);
 /* Where component @k of task @t lies in memory, and whether the image says INIT. */
 uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k);
 uint8_t machine_image(struct machine *m, unsigned t, unsigned k);
+/* Where the image of the components that TS does not guard begins, and the header of either image. */
+static inline uint32_t machine_apart(const struct machine *m, unsigned t)
+{
+	return m->task[t].dynamic ? m->sys.grown_apart_offset : m->sys.apart_offset;
+}
+static inline uint64_t *machine_header(struct machine *m, unsigned t, bool apart)
+{
+	return (uint64_t *)(void *)(m->area[t] + (apart ? machine_apart(m, t) : 0) +
+				    XST_HEADER_OFFSET);
+}
 /* Its register on CPU @c. */
-uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k);
+static inline uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k)
+{
+	return mdl_reg(&m->hw[c], comp_id[k]);
+}
 static inline bool machine_has(const struct machine *m, unsigned k)
 {
 	return m->has >> k & 1u;
@@ -135,9 +150,17 @@ static inline bool machine_kernels(const struct machine *m, unsigned c)
 /* MXCSR is no component: a user's is 1F80 while its XMM registers are INIT, else another value. */
 void machine_set_mxcsr(struct machine *m, unsigned c);
 #define MXCSR_OTHER (MDL_MXCSR_INIT | 0x20u)
-unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx);
+static inline unsigned machine_task(const struct machine *m, const struct xst_ctx *ctx)
+{
+	return ctx ? (unsigned)(ctx - m->task) : NONE;
+}
 
-extern const uint8_t comp_id[COMPS];
-extern const char *const comp_name[COMPS];
+/* Seven of a CPU's bits are its state; all others follow from its policy and the machine. */
+#define STATE_SHIFT 9u
+#define STATE_BITS                                                                                 \
+	(XST_B_LIVE | XST_B_DIRTY | XST_B_INIT | XST_B_APART_LIVE | XST_B_READY | XST_B_TS |       \
+	 XST_B_SLOT)
+_Static_assert(STATE_BITS == 0x7fu << STATE_SHIFT, "the packed form wants them side by side");
+
 
 #endif
