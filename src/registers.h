@@ -442,14 +442,17 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 {
 	const struct xst_system *sys = cpu->sys;
 	const bits_t ts = b & XST_B_TS;
+	uint8_t *image = xst_ctx_apart(sys, ctx);
 	int vector;
 
 	b = clear_ts(cpu, b) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
-	vector = xst_w_load(cpu->world, insn_of(b), xst_ctx_apart(sys, ctx), sys->apart);
+	vector = xst_w_load(cpu->world, insn_of(b), image, sys->apart);
 	if (vector) {
 		cpu->n.apart_failed++;
 		ctx->fault = (uint8_t)vector;
+		/* In memory too: no save writes all of the header, so every later load would fault. */
+		xst_fresh_image(insn_of(b), sys->apart, image, sys->apart_layout.bytes);
 		vector = xst_w_load(cpu->world, insn_of(b), sys->fresh_apart, sys->apart);
 		XST_ASSERT(!vector);
 	}

@@ -272,6 +272,44 @@ static void unguarded_is_always_in_place(void **state)
 	}
 }
 
+/* A second image that a restore refuses costs the task that state once, and no more: it is fresh in
+ * memory too, where a save would never mend all of the header. */
+static void bad_second_image_is_replaced(void **state)
+{
+	static const enum xst_insn insns[] = {XST_INSN_XSAVE, XST_INSN_XSAVEOPT, XST_INSN_XSAVEC,
+					      XST_INSN_XSAVES};
+	unsigned p, i, byte;
+
+	(void)state;
+	for (p = 0; p < XST_POLICY_COUNT; p++) {
+		for (i = 0; i < 4; i++) {
+			for (byte = 0; byte < 24; byte += 7) {
+				/* The user's bounds are the second image here. */
+				assert_int_equal(rig_up(&rig, insns[i], 0x1f, xst_policy_at(p)->name), XST_OK);
+				assert_int_equal(rig.sys.apart, XST_MASK_BNDREGS | XST_MASK_BNDCSR);
+				rig_go(&rig, 0, A);
+				xst_return_to_user(&rig.cpu[0]);
+				rig_put(&rig, 0, XST_COMP_BNDREGS, 0x11);
+				rig_go(&rig, 0, NULL);
+				xst_ctx_apart(&rig.sys, A)[XST_HEADER_OFFSET + byte] |= 0x80;
+				xst_ctx_changed(&rig.cpu[0], A);
+				rig_go(&rig, 0, A);
+				xst_return_to_user(&rig.cpu[0]);
+				if (!rig.cpu[0].n.apart_failed)
+					continue; /* a byte that no restore looks at */
+				assert_true(mdl_is_init(&rig.hw[0], XST_COMP_BNDREGS));
+				rig_put(&rig, 0, XST_COMP_BNDREGS, 0x12);
+				rig_go(&rig, 0, B);
+				xst_return_to_user(&rig.cpu[0]);
+				rig_go(&rig, 0, A);
+				xst_return_to_user(&rig.cpu[0]);
+				assert_int_equal(rig.hw[0].regs.BNDREGS[0], 0x12);
+				assert_int_equal(counters(0)->apart_failed, 1);
+			}
+		}
+	}
+}
+
 /* SEC-03, SEC-04: on AMD CPUs that do not always restore FOP, FIP and FDP, the next task must not see
  * those of the one before. */
 static void pointers_do_not_leak(void **state)
@@ -368,6 +406,7 @@ int main(void)
 		cmocka_unit_test(mxcsr_is_not_init),
 		cmocka_unit_test(area_at_first_use),
 		cmocka_unit_test(unguarded_is_always_in_place),
+		cmocka_unit_test(bad_second_image_is_replaced),
 		cmocka_unit_test(pointers_do_not_leak),
 		cmocka_unit_test(cpu_goes_and_comes),
 	};
