@@ -113,6 +113,49 @@ static void links_are_followed(void **state)
 	assert_true(S_ISLNK(st.st_mode));
 }
 
+/* A link that leads to nothing yet stays a link, and the file comes to be where it leads. */
+static void dangling_links_are_followed(void **state)
+{
+	struct outfile o;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(mkdir("d", 0777), 0);
+	assert_int_equal(symlink("d/second", "first"), 0);
+	assert_int_equal(symlink("../new", "d/second"), 0);
+	assert_true(outfile_open(&o, "first"));
+	fputs("text", o.f);
+	assert_true(outfile_commit(&o));
+	expect("new", "text");
+	assert_int_equal(lstat("first", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(lstat("d/second", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(symlink("round", "round"), 0);
+	assert_false(outfile_open(&o, "round"));
+	assert_int_equal(errno, ELOOP);
+	assert_int_equal(symlink("no/such", "nowhere"), 0);
+	assert_false(outfile_open(&o, "nowhere"));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(files_here(), 5);
+}
+
+static void the_same_file_is_seen(void **state)
+{
+	(void)state;
+	put("a", "x");
+	put("b", "x");
+	assert_int_equal(symlink("a", "l"), 0);
+	assert_int_equal(link("a", "h"), 0);
+	assert_true(outfile_same("a", "./a"));
+	assert_true(outfile_same("l", "a"));
+	assert_true(outfile_same("h", "a"));
+	assert_false(outfile_same("a", "b"));
+	assert_false(outfile_same("none", "none"));
+	assert_false(outfile_same("-", "-"));
+	assert_false(outfile_same("/dev/null", "/dev/null"));
+}
+
 static void devices_are_not_replaced(void **state)
 {
 	struct outfile o;
@@ -150,6 +193,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replaces_at_the_end_only, enter, leave),
 		cmocka_unit_test_setup_teardown(dropped_leaves_nothing, enter, leave),
 		cmocka_unit_test_setup_teardown(links_are_followed, enter, leave),
+		cmocka_unit_test_setup_teardown(dangling_links_are_followed, enter, leave),
+		cmocka_unit_test_setup_teardown(the_same_file_is_seen, enter, leave),
 		cmocka_unit_test_setup_teardown(devices_are_not_replaced, enter, leave),
 		cmocka_unit_test_setup_teardown(impossible_places_are_told_at_once, enter, leave),
 	};

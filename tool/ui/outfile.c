@@ -6,17 +6,61 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file @path leads to, itself if there is none yet. */
+#define LINKS_MAX 40 /* as many as the kernel follows */
+
+/* The place that the link @path names, by its own words. */
+static char *target_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+	char to[PATH_MAX], *place;
+	const ssize_t n = readlink(path, to, sizeof(to) - 1);
+
+	if (n < 0)
+		return NULL;
+	to[n] = '\0';
+	place = malloc(folder + (size_t)n + 1);
+	if (place)
+		sprintf(place, "%.*s%s", to[0] == '/' ? 0 : (int)folder, path, to);
+	return place;
+}
+
+/* The file @path leads to, itself if there is none yet. realpath() does not say where a link leads
+ * that leads to nothing; such a one must not be replaced by a file either. */
 static char *follow(const char *path)
 {
-	char *real = realpath(path, NULL);
+	char *real = realpath(path, NULL), *at;
 
-	return real || errno != ENOENT ? real : strdup(path);
+	if (real || errno != ENOENT)
+		return real;
+	at = strdup(path);
+	for (int i = 0; at && i < LINKS_MAX; i++) {
+		struct stat st;
+		char *next;
+
+		if (lstat(at, &st) || !S_ISLNK(st.st_mode))
+			return at;
+		next = target_of(at);
+		free(at);
+		at = next;
+	}
+	free(at);
+	errno = ELOOP;
+	return NULL;
+}
+
+bool outfile_same(const char *out, const char *in)
+{
+	struct stat a, b;
+
+	return strcmp(out, "-") && strcmp(in, "-") && !stat(out, &a) && !stat(in, &b) &&
+	       S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* Opens a file of its own beside @o->place, with the mode @place has or would get. */

@@ -18,7 +18,7 @@ struct outfile {
 
 /**
  * outfile_open() - begin.
- * @path: "-" is standard output. A link is followed. What is no regular file (a device, a pipe) is
+ * @path: "-" is standard output. A link is followed, also to where there is nothing yet. What is no regular file (a device, a pipe) is
  *        written to, never replaced. A new file gets the mode that the umask says, an old one keeps its own.
  *
  * Return: false with errno set.
@@ -31,6 +31,11 @@ bool outfile_open(struct outfile *o, const char *path);
  * Return: false with errno set; then nothing was put in place. @o is done with either way.
  */
 bool outfile_commit(struct outfile *o);
+
+/**
+ * outfile_same() - would @out, written, replace @in? Neither standard input nor output is a file.
+ */
+bool outfile_same(const char *out, const char *in);
 
 /**
  * outfile_drop() - leave what was there before.
