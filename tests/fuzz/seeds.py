@@ -229,7 +229,8 @@ def short(doc):
 
 
 for name, doc in (("lab", made.lab()), ("switch", made.switch(made.rng(1))), ("insn", made.insn(made.rng(1))),
-                  ("fiber", made.fiber(made.rng(1))), ("merged", made.merged()), ("sim", made.sim())):
+                  ("fiber", made.fiber(made.rng(1))), ("merged", made.merged()), ("sim", made.sim()),
+                  ("kernel", made.kernel(made.rng(1)))):
     put("results", name, short(doc))
 slots = made.lab()
 slots["results"] = slots["results"][-3:]

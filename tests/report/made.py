@@ -67,6 +67,19 @@ def switch(rng, truth=None, cpu=None, model=207, se=0.001):
     return doc
 
 
+def kernel(rng):
+    doc = head("kernel", rng)
+    doc["sections"] = [{"id": "pair/0", "name": "library: nothing declared " + HOSTILE, "way": None,
+                        "median_cycles": 12.5}]
+    for tag, way in (("xor-avx", "avx"), ("xor-prefetch", "sse with prefetch"), ("xor-sse", "generic sse")):
+        for i, ratio in (("none", None), ("section-0", 0.99), ("old-both", 0.61), ("old-ldmxcsr", 0.7)):
+            doc["sections"].append({"id": f"{tag}/{i}", "name": i, "way": way, "median_cycles": 400,
+                                    "gigabytes_per_second": 20, "throughput_ratio": ratio,
+                                    "low_ratio": ratio and ratio - 0.01,
+                                    "high_ratio": ratio and ratio + 0.01})
+    return doc
+
+
 def insn(rng):
     doc = head("insn", rng)
     doc["costs"] = [{"id": f"{n.lower()}/{live.lower()}", "instruction": n, "detail": None, "live": live,
@@ -128,12 +141,23 @@ def rng(seed):
     return random.Random(seed)
 
 
+SIM_COUNTERS = """switches validations saves saves_elided loads loads_skipped_owner loads_elided_init
+    loads_failed preloads probes traps clears kernel_sections kernel_saves ts_writes init_reads
+    interrupts""".split()
+SIM_TOTALS = """traces records switches slots user_slots used_slots digest_slots blocked_slots
+    live_init_slots live_sse_slots live_avx_slots live_avx512_slots live_amx_slots forks execs exits
+    signals signals_assumed sections migrations lost_events gaps observed_restores span_ns cpu_ns
+    traces_with_fpu traces_with_restores traces_with_signals traces_with_sections""".split()
+
+
 def sim():
     def policy(name, saves, loads, traps, cycles):
-        return {"policy": name, "hypothesis": None, "saves": saves, "loads": loads, "traps": traps,
-                "cycles_low": cycles, "cycles_high": 1.5 * cycles, "cpu_share_low": 1e-4,
-                "cpu_share_high": 2e-4}
-    return {"schema": "xstate.sim/1", "use": "live", "totals": {"switches": 1000, "slots": 900},
+        return {"policy": name, "hypothesis": None, **dict.fromkeys(SIM_COUNTERS, 0), "saves": saves,
+                "loads": loads, "traps": traps, "cycles_low": cycles, "cycles_high": 1.5 * cycles,
+                "cpu_share_low": 0.025, "cpu_share_high": 0.22}
+    totals = dict.fromkeys(SIM_TOTALS, 0) | {"traces": 1, "switches": 1000, "slots": 900,
+                                             "user_slots": 900, "used_slots": 819}
+    return {"schema": "xstate.sim/1", "use": "live", "signals": "auto", "seed": 1, "totals": totals,
             "costs": {"source": HOSTILE}, "used_slots_per_million": 910000, "holds": "over-all-prices",
             "break_even": {"formula_low_per_million": 160000, "formula_high_per_million": 430000},
             "verdict": ["Used: " + HOSTILE, "Verdict: eager beats lazy here " + HOSTILE],

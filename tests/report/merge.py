@@ -106,8 +106,28 @@ def twin_is_caught(rng):
 def runs_and_files(rng, d):
     docs = fleet(rng)
     again = json.loads(json.dumps(docs[0]))
+    again["seed"] += 1
     doc = ask(docs + [again])
     check(doc["runs"] == 25 and doc["hosts"] == 24, "two runs of one boot are one host")
+    copies = [json.loads(json.dumps(docs[0])) for _ in range(3)]
+    for c in copies:
+        del c["boot"]
+    doc = ask(copies)
+    check(doc["runs"] == 1 and doc["hosts"] == 1 and doc["copies"] == 2, "copies of a run count once")
+    check(doc["rows"] == ask(copies[:1])["rows"], "and make nothing surer")
+    paths = []
+    for i, c in enumerate(copies):
+        paths.append(os.path.join(d, f"copy{i}.json"))
+        with open(paths[-1], "w") as f:
+            json.dump(c, f)
+    r = merge(*paths)
+    check("1 runs on 1 hosts" in r.stdout and "2 of these are copies" in r.stderr, f"told: {r.stderr!r}")
+    copies[1]["seed"] += 1
+    check(ask(copies)["runs"] == 2, "another seed is another run")
+    before = os.path.getsize(paths[0])
+    r = merge(paths[0], "-o", paths[0])
+    check(r.returncode == 2 and "would replace it" in r.stderr and os.path.getsize(paths[0]) == before,
+          f"-o an input: {r.stderr!r}")
     one = ask([docs[0], docs[8]])
     for g in one["rows"][0]["groups"]:
         check(g["hosts"] == 1 and g["equal_p"] is None, "single hosts")
@@ -153,12 +173,16 @@ def refusals(d):
     with open(text, "w") as f:
         f.write("SQLite format 3\0 but not really" + "\0" * 200)
     for args, stdin, says in [([], "", "nothing to join"), (["-"], "", "is empty"),
-                              (["-"], '{"schema":"xstate.lab/1"}', "none of these is a run"),
-                              (["-"], '{"schema":"xstate.bench/1"}', "no run has an effect"),
+                              (["-"], '{"schema":"xstate.lab/1","results":[]}', "none of these is a run"),
+                              (["-"], '{"schema":"xstate.bench/1"}', "kind is not text"),
+                              (["-"], '{"schema":"xstate.bench/1","kind":"switch"}', "machine is not"),
+                              (["-", "--csv", "-j"], '{"schema":"xstate.lab/1","results":[]}',
+                               "--csv and --json"),
                               (["-"], '{"schema":', "not JSON"), ([text], "", "text: "),
                               (["/nonexistent"], "", "/nonexistent")]:
         r = merge(*args, input=stdin)
-        check(r.returncode == 2 and says in r.stderr and r.stderr.count("\n") == 1 and not r.stdout,
+        stdout = "" if "-j" in args else r.stdout  # with -j it is there as well
+        check(r.returncode == 2 and says in r.stderr and r.stderr.count("\n") == 1 and not stdout,
               f"{args} {stdin!r}: exit {r.returncode}, {r.stderr!r}")
 
 

@@ -201,12 +201,41 @@ static void gate_hears_every_noise(void **state)
 	}
 }
 
+/* A control's word: to be found is not enough for a dose, 0 has to be ruled out as well. */
+static void controls_in_words(void **state)
+{
+	const struct {
+		double truth, middle;
+		size_t n;
+		const char *word;
+	} cases[] = {
+		{0, 0.001, 100, "found"},        {0.01, 0.0101, 100, "found"},
+		{0.001, -0.001, 100, "not resolved"}, {0.001, 0.0015, 100, "not resolved"},
+		{0.01, 0.001, 100, "not found"}, {0, 0.01, 100, "not found"},
+		{0.01, NAN, 18, "too few blocks"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const double se = 0.001, middle = cases[i].middle;
+		const struct stats_control c = {
+			.name = "dose",
+			.truth = cases[i].truth,
+			.estimate = {.n = cases[i].n, .df = 99, .middle = middle, .se = se,
+				     .low = middle - 2 * se, .high = middle + 2 * se},
+		};
+
+		assert_string_equal(stats_control_word(&c, 3), cases[i].word);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_follows_the_protocol),
 		cmocka_unit_test(run_stops_between_blocks),
 		cmocka_unit_test(gate_rules),
+		cmocka_unit_test(controls_in_words),
 		cmocka_unit_test(gate_hears_every_noise),
 	};
 

@@ -68,9 +68,10 @@ static void fact(struct against *a, const char *what, const char *then, const ch
 	         what, then[0] ? then : "unknown", now[0] ? now : "unknown");
 }
 
-void against_facts(struct against *a, const struct bench_machine *now, const char *boot)
+void against_facts(struct against *a, const struct bench_machine *now)
 {
 	const json_t *machine = result_list(a->doc, "machine");
+	const char *boot = now->boot;
 
 	a->same_boot = boot[0] && !strcmp(boot, result_text(a->doc, "boot", ""));
 	fact(a, "CPU", result_text(machine, "cpu", ""), now->cpu);

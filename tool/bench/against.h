@@ -44,9 +44,8 @@ bool against_read(struct against *a, char *err, size_t errlen);
 
 /**
  * against_facts() - note which facts of the two machines differ.
- * @boot: the kernel's id of this boot.
  */
-void against_facts(struct against *a, const struct bench_machine *now, const char *boot);
+void against_facts(struct against *a, const struct bench_machine *now);
 
 /**
  * against_judge() - compare; the rows' new_... are set, NAN where there is none.

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ui/table.h"
 
@@ -167,12 +168,28 @@ void controls_json(const struct bench_controls *c, struct jw *w)
 		jw_f64(w, "lag1", e->lag1);
 		jw_u64(w, "blocks", e->n);
 		jw_bool(w, "found", stats_control_ok(&c->control[i], CONTROLS));
+		jw_string(w, "verdict", stats_control_word(&c->control[i], CONTROLS));
 		jw_end(w);
 	}
 	jw_end(w);
 	noise_json("noise", &c->noise, w);
 	noise_json("noise_limits", &stats_noise_limits, w);
 }
+
+/* Formats of our own; a figure that is not known is said to be so, not "nan". */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static void print_noise(FILE *out, const char *fmt, double x)
+{
+	const char *at = strchr(fmt, '%');
+
+	if (isfinite(x))
+		fprintf(out, fmt, x);
+	else
+		fprintf(out, "%.*sunknown%s", (int)(at - fmt), fmt,
+			strchr(fmt, '\n') ? strpbrk(fmt, ",\n") : ", ");
+}
+#pragma GCC diagnostic pop
 
 void controls_print(const struct bench_controls *c, FILE *out)
 {
@@ -187,23 +204,29 @@ void controls_print(const struct bench_controls *c, FILE *out)
 	table_column(t, "", TABLE_LEFT);
 	for (int i = 0; i < CONTROLS; i++) {
 		const struct stats_estimate *e = &c->control[i].estimate;
-		bool ok = stats_control_ok(&c->control[i], CONTROLS);
+		const char *word = stats_control_word(&c->control[i], CONTROLS);
 
 		table_cell(t, "%s", c->control[i].name);
 		table_cell(t, "%+.3f", 100 * expm1(c->control[i].truth));
-		table_cell(t, "%+.3f", 100 * expm1(e->middle));
-		table_cell(t, "%+.3f ... %+.3f", 100 * expm1(e->low), 100 * expm1(e->high));
-		table_cell(t, "%.3f", 100 * expm1(e->mde));
+		if (e->n < STATS_MIN_SERIES) {
+			for (int k = 0; k < 3; k++)
+				table_cell(t, "%s", "");
+		} else {
+			table_cell(t, "%+.3f", 100 * expm1(e->middle));
+			table_cell(t, "%+.3f ... %+.3f", 100 * expm1(e->low), 100 * expm1(e->high));
+			table_cell(t, "%.3f", 100 * expm1(e->mde));
+		}
 		table_cell(t, "%zu", e->n);
-		table_cell_styled(t, ok ? UI_GOOD : UI_BAD, "%s", ok ? "found" : "not found");
+		table_cell_styled(t, !strcmp(word, "found") ? UI_GOOD : UI_BAD, "%s", word);
 	}
 	table_print(t, out);
 	table_free(t);
-	fprintf(out,
-		"Noise: throughput canary %.2f %%, latency canary %.2f %% (quartiles), dropped "
-		"%.2f %%,\n       waiting %.2f %%, other programs %.2f CPUs, stolen %.3f CPUs, "
-		"correlation of neighbours %.2f\n",
-		100 * c->noise.throughput_spread, 100 * c->noise.latency_spread,
-		100 * c->noise.dropped, 100 * c->noise.waiting, c->noise.others, c->noise.steal,
-		c->noise.lag1);
+	fprintf(out, "Noise: ");
+	print_noise(out, "throughput canary %.2f %%, ", 100 * c->noise.throughput_spread);
+	print_noise(out, "latency canary %.2f %% (quartiles), ", 100 * c->noise.latency_spread);
+	print_noise(out, "dropped %.2f %%,\n       ", 100 * c->noise.dropped);
+	print_noise(out, "waiting %.2f %%, ", 100 * c->noise.waiting);
+	print_noise(out, "other programs %.2f CPUs, ", c->noise.others);
+	print_noise(out, "stolen %.3f CPUs, ", c->noise.steal);
+	print_noise(out, "correlation of neighbours %.2f\n", c->noise.lag1);
 }

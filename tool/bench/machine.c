@@ -113,6 +113,7 @@ void machine_read(const struct xst_caps *caps, struct bench_machine *m)
 	m->family = caps->family;
 	m->model = caps->model;
 	m->stepping = caps->stepping;
+	read_line("/proc/sys/kernel/random/boot_id", m->boot, sizeof(m->boot));
 	read_microcode(m->microcode, sizeof(m->microcode));
 	if (uname(&u) == 0)
 		snprintf(m->kernel, sizeof(m->kernel), "%s %s", u.release, u.version);

@@ -24,6 +24,7 @@ struct bench_machine {
 	char hypervisor[13]; /* CPUID's name for it; "" when there is none */
 	char clocksource[24];
 	char date[24]; /* UTC, ISO 8601 */
+	char boot[40]; /* the kernel's id of the time since it started, or "" */
 	unsigned cpus;
 	bool tsc_invariant;
 	struct {

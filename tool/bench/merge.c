@@ -363,6 +363,10 @@ bool merge_of(struct merge *m, const struct results *results, bool strict)
 
 		if (strcmp(r->schema, "xstate.bench/1"))
 			continue;
+		if (results_is_copy(results, i)) {
+			m->copies++;
+			continue;
+		}
 		loud = is_loud(r->doc);
 		m->loud += loud;
 		m->runs++;

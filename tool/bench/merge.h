@@ -73,6 +73,7 @@ struct merge_row {
 struct merge {
 	struct merge_value *value;
 	size_t values, hosts, runs, loud; /* loud: runs that their own limits refuse */
+	size_t copies; /* runs given again, which count once */
 	struct merge_row *row;
 	size_t rows;
 };

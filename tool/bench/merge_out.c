@@ -63,6 +63,7 @@ void merge_json(const struct merge *m, struct jw *w)
 	jw_u64(w, "runs", m->runs);
 	jw_u64(w, "hosts", m->hosts);
 	jw_u64(w, "runs_not_quiet", m->loud);
+	jw_u64(w, "copies", m->copies);
 	jw_array(w, "rows");
 	for (size_t i = 0; i < m->rows; i++)
 		row_json(&m->row[i], w);
@@ -100,8 +101,8 @@ void merge_print(const struct merge *m, FILE *out)
 {
 	struct table *t = table_new();
 
-	fprintf(out, "%zu runs on %zu hosts, %zu of them not quiet by their own limits\n\n",
-	        m->runs, m->hosts, m->loud);
+	fprintf(out, "%zu runs on %zu hosts, %zu of them not quiet by their own limits%s\n\n",
+	        m->runs, m->hosts, m->loud, m->copies ? "; copies of a run count once" : "");
 	table_column(t, "CPU", TABLE_LEFT);
 	table_column(t, "HOSTS", TABLE_RIGHT);
 	table_column(t, "EFFECT %", TABLE_RIGHT);

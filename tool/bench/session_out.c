@@ -44,6 +44,7 @@ void session_json_head(const struct bench_session *s, const char *kind, struct j
 	jw_object(w, NULL);
 	jw_string(w, "schema", "xstate.bench/1");
 	jw_string(w, "kind", kind);
+	jw_string(w, "boot", s->machine.boot[0] ? s->machine.boot : NULL);
 	machine_json(&s->machine, s->rig.tick_hz, w);
 	json_protocol(s, w);
 	controls_json(&s->controls, w);

@@ -85,14 +85,6 @@ static void add_pair(struct switch_run *run, enum pair_how how, enum pair_who wh
 
 void switch_rows(struct switch_run *run)
 {
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (f) {
-		if (!fgets(run->boot, sizeof(run->boot), f))
-			run->boot[0] = 0;
-		run->boot[strcspn(run->boot, "\n")] = 0;
-		fclose(f);
-	}
 	add_pair(run, PAIR_YIELD, PAIR_PROCESS, true);
 	add_pair(run, PAIR_YIELD, PAIR_THREAD, false);
 	for (int how = PAIR_PIPE; how < PAIR_HOWS; how++)
@@ -345,7 +337,7 @@ void switch_against(struct switch_run *run)
 {
 	struct against *a = &run->against;
 
-	against_facts(a, &run->s.machine, run->boot);
+	against_facts(a, &run->s.machine);
 	for (size_t k = 0; k < a->n; k++) {
 		struct against_row *old = &a->rows[k];
 

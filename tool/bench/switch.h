@@ -44,7 +44,6 @@ struct switch_run {
 	struct bench_session s;
 	struct pair pair[PAIR_WHOS];
 	const char *pair_missing[PAIR_WHOS];
-	char boot[40]; /* the kernel's name for the time since it started */
 	bool ordinary;
 	struct switch_row rows[SWITCH_ROWS];
 	uint32_t row_count;

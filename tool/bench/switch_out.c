@@ -96,7 +96,6 @@ static void beside_json(const struct beside *b, struct jw *w)
 void switch_json(const struct switch_run *run, struct jw *w)
 {
 	session_json_head(&run->s, "switch", w);
-	jw_string(w, "boot", run->boot[0] ? run->boot : NULL);
 	jw_array(w, "pairs");
 	for (uint32_t i = 0; i < run->row_count; i++)
 		if (run->rows[i].selected)

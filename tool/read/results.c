@@ -40,6 +40,32 @@ static bool add(struct results *r, const char *source, json_t *doc)
 	return true;
 }
 
+/* Jansson's own words are about its grammar. */
+static const char *why_not_json(const json_error_t *error, char begin)
+{
+	if (begin != '{' && begin != '[')
+		return "no document begins here";
+	switch (json_error_code(error)) {
+	case json_error_premature_end_of_input:
+		return "it ends in the middle of a document";
+	case json_error_invalid_utf8:
+		return "it holds bytes that are not UTF-8";
+	case json_error_duplicate_key:
+		return "an object has one key twice";
+	case json_error_numeric_overflow:
+		return "a number is too large";
+	case json_error_stack_overflow:
+		return "it is nested too deeply";
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		return "a text holds a 0 byte";
+	case json_error_out_of_memory:
+		return "memory is short";
+	default:
+		return "it breaks off or is mistyped";
+	}
+}
+
 int results_parse(struct results *r, const char *source, const char *text, size_t len, char *err,
                   size_t errlen)
 {
@@ -57,8 +83,13 @@ int results_parse(struct results *r, const char *source, const char *text, size_
 		doc = json_loadb(at, (size_t)(end - at),
 		                 JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
 		if (!doc) {
-			snprintf(err, errlen, "%s: not JSON: line %d: %.100s", source, error.line,
-			         error.text);
+			size_t line = 1;
+
+			for (const char *c = text; c < at; c++)
+				line += *c == '\n';
+			snprintf(err, errlen, "%s: not JSON: line %zu: %s", source,
+			         line + (size_t)(error.line > 0 ? error.line - 1 : 0),
+			         why_not_json(&error, *at));
 			goto fail;
 		}
 		if (!result_text(doc, "schema", NULL)) {
@@ -79,15 +110,13 @@ int results_parse(struct results *r, const char *source, const char *text, size_
 	snprintf(err, errlen, "%s: is empty", source);
 	return -1;
 fail:
-	for (char *c = err; *c; c++) /* Jansson quotes what it met, line ends and all */
-		if ((unsigned char)*c < 0x20)
-			*c = ' ';
 	drop_from(r, first);
 	return -1;
 }
 
 int results_read(struct results *r, const char *path, char *err, size_t errlen)
 {
+	const size_t first = r->n;
 	char *text;
 	size_t len;
 	int status;
@@ -100,7 +129,54 @@ int results_read(struct results *r, const char *path, char *err, size_t errlen)
 		status = results_parse(r, strcmp(path, "-") ? path : "standard input", text, len,
 		                       err, errlen);
 	free(text);
+	for (size_t i = first; !status && i < r->n; i++)
+		status = result_check(&r->list[i], err, errlen);
+	if (status)
+		drop_from(r, first);
 	return status;
+}
+
+static bool is_alike(const json_t *a, const json_t *b, const char *key)
+{
+	const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+
+	return x && y ? json_equal(x, y) : x == y;
+}
+
+bool results_is_copy(const struct results *r, size_t i)
+{
+	const struct result *one = &r->list[i];
+	const bool run = !strcmp(one->schema, "xstate.bench/1") && result_list(one->doc, "machine");
+
+	for (size_t k = 0; k < i; k++) {
+		const json_t *doc = r->list[k].doc;
+
+		if (run ? is_alike(doc, one->doc, "seed") && is_alike(doc, one->doc, "schema") &&
+				  is_alike(doc, one->doc, "kind") &&
+				  is_alike(doc, one->doc, "boot") &&
+				  is_alike(doc, one->doc, "machine")
+			: json_equal(doc, one->doc))
+			return true;
+	}
+	return false;
+}
+
+size_t results_drop_copies(struct results *r)
+{
+	size_t dropped = 0;
+
+	for (size_t i = 0; i < r->n;) {
+		if (!results_is_copy(r, i)) {
+			i++;
+			continue;
+		}
+		json_decref(r->list[i].doc);
+		free(r->list[i].source);
+		memmove(&r->list[i], &r->list[i + 1], (r->n - i - 1) * sizeof(*r->list));
+		r->n--;
+		dropped++;
+	}
+	return dropped;
 }
 
 void results_free(struct results *r)

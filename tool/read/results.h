@@ -45,6 +45,30 @@ int results_parse(struct results *r, const char *source, const char *text, size_
 int results_read(struct results *r, const char *path, char *err, size_t errlen);
 
 /**
+ * result_check() - has a document what its schema promises, as far as it is shown or joined here?
+ * @err: out, one sentence without a full stop when it has not.
+ *
+ * A schema that is none of docs/json.md's results has no promises. results_read() refuses what
+ * breaks them: what is missing would otherwise read as nothing found.
+ *
+ * Return: 0 or -1.
+ */
+int result_check(const struct result *r, char *err, size_t errlen);
+
+/**
+ * results_is_copy() - does document @i say again what one before it says: the same run of a
+ * benchmark (by seed, machine with date, and boot), or anything else word by word?
+ */
+bool results_is_copy(const struct results *r, size_t i);
+
+/**
+ * results_drop_copies() - leave out what is a copy.
+ *
+ * Return: how many were.
+ */
+size_t results_drop_copies(struct results *r);
+
+/**
  * results_free() - give everything back.
  */
 void results_free(struct results *r);

@@ -2,8 +2,12 @@
 /* Runs in SQLite. The view `pairs` is for people with SQL at hand; we read the documents. */
 #include "read/results_db.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
@@ -61,6 +65,47 @@ int results_db_add(const char *path, const char *text, char *err, size_t errlen)
 	return 0;
 }
 
+/* Would adding work? Asked in a transaction that is taken back. */
+static int try_adding(const char *path, char *err, size_t errlen)
+{
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *db = NULL;
+	bool ok = sqlite3_open(path, &db) == SQLITE_OK &&
+	          sqlite3_busy_timeout(db, WAIT_MS) == SQLITE_OK &&
+	          sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+	          sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+	          sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK;
+
+	sqlite3_finalize(statement);
+	if (!ok)
+		return fail(db, path, err, errlen);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_close(db);
+	return 0;
+}
+
+int results_db_check(const char *path, char *err, size_t errlen)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (!lstat(path, &st)) {
+		if (!stat(path, &st) && S_ISREG(st.st_mode))
+			return try_adding(path, err, errlen);
+		snprintf(err, errlen, "%s: is no regular file, so runs cannot be added to it",
+		         path);
+		return -1;
+	}
+	/* Made and removed again it could be another's, who added to it meanwhile. */
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+	         slash ? path : ".");
+	if (!access(folder, W_OK | X_OK))
+		return 0;
+	snprintf(err, errlen, "%s: cannot be made: %s", path, strerror(errno));
+	return -1;
+}
+
 int results_db_read(struct results *r, const char *path, char *err, size_t errlen)
 {
 	sqlite3_stmt *statement = NULL;
@@ -100,6 +145,11 @@ static int none(const char *path, char *err, size_t errlen)
 int results_db_add(const char *path, const char *text, char *err, size_t errlen)
 {
 	(void)text;
+	return none(path, err, errlen);
+}
+
+int results_db_check(const char *path, char *err, size_t errlen)
+{
 	return none(path, err, errlen);
 }
 

@@ -27,6 +27,11 @@ bool results_db_is(const char *bytes, size_t len);
 int results_db_add(const char *path, const char *text, char *err, size_t errlen);
 
 /**
+ * results_db_check() - would results_db_add() work? Changes nothing, for asking before long work.
+ */
+int results_db_check(const char *path, char *err, size_t errlen);
+
+/**
  * results_db_read() - all documents of @path, in the order they were added.
  */
 int results_db_read(struct results *r, const char *path, char *err, size_t errlen);

@@ -62,6 +62,17 @@ bool stats_control_ok(const struct stats_control *c, size_t among)
 	return fabs(e->middle - c->truth) <= t * e->se;
 }
 
+const char *stats_control_word(const struct stats_control *c, size_t among)
+{
+	const struct stats_estimate *e = &c->estimate;
+
+	if (e->n < STATS_MIN_SERIES)
+		return "too few blocks";
+	if (!stats_control_ok(c, among))
+		return "not found";
+	return c->truth > 0 && e->low <= 0 ? "not resolved" : "found";
+}
+
 static bool too_noisy(const struct stats_noise *noise, struct stats_verdict *out)
 {
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {

@@ -59,6 +59,13 @@ struct stats_verdict {
 bool stats_control_ok(const struct stats_control *c, size_t among);
 
 /**
+ * stats_control_word() - what a control says, in words: "found", "not found", "not resolved" (its
+ * truth is in the interval, but so is 0: such a dose is not told from nothing), "too few blocks".
+ * @among: as above.
+ */
+const char *stats_control_word(const struct stats_control *c, size_t among);
+
+/**
  * stats_gate() - may an effect of size @claim be decided from this run?
  * @noise:    its figures.
  * @controls: the base again and doses; at least one of each for a useful answer.
