@@ -114,6 +114,27 @@ static const struct opt_usage fiber_usage = {
 		    "xstate bench fiber --must-reach  exit 1 when a promise is not kept\n",
 };
 
+/* Of two that exclude each other none is chosen in silence. */
+static int settle(const struct bench_args *a)
+{
+	const char *alone = a->output ? "--output" : a->db ? "--db" : a->csv ? "--csv"
+			    : a->against ? "--against" : a->beside ? "--beside"
+			    : a->claim > 0 ? "--claim" : a->controls ? "--controls" : NULL;
+
+	if (a->list && alone)
+		return ui_error(a->cmd, UI_USAGE, "--list measures nothing, so %s has no meaning "
+				"beside it", alone);
+	if (a->csv && ui.json)
+		return ui_error(a->cmd, UI_USAGE,
+				"--csv and --json are two forms of one answer: name one");
+	if (a->output && a->db && outfile_same(a->output, a->db))
+		return ui_error(a->cmd, UI_USAGE, "--output and --db are the same file, %s", a->db);
+	if (a->output && a->against && outfile_same(a->output, a->against))
+		return ui_error(a->cmd, UI_USAGE,
+				"--output would replace the run that --against reads, %s", a->against);
+	return -1;
+}
+
 int bench_read_args(const struct opt_usage *usage, bool names, int argc, char **argv,
 		    struct bench_args *a)
 {
@@ -127,7 +148,7 @@ int bench_read_args(const struct opt_usage *usage, bool names, int argc, char **
 
 		switch (id) {
 		case OPT_END:
-			return -1;
+			return settle(a);
 		case OPT_STOP:
 			return p.status;
 		case OPT_ARG:
@@ -227,6 +248,12 @@ static bool select_rows(struct insn_run *run, const struct bench_args *a)
 
 bool bench_open_output(struct bench_args *a)
 {
+	char err[300];
+
+	if (a->db && results_db_check(a->db, err, sizeof(err))) {
+		ui_error(a->cmd, UI_USAGE, "%s", err);
+		return false;
+	}
 	if (!a->output || outfile_open(&a->out, a->output))
 		return true;
 	ui_error(a->cmd, UI_USAGE, "cannot write %s: %s", a->output, strerror(errno));
@@ -319,12 +346,36 @@ void bench_note_realtime(const struct bench_session *s)
 			s->rig.cpu);
 }
 
+/* Of a name that was asked for, can at least something be measured? */
+static bool can_measure(const struct insn_run *run, const struct bench_args *a)
+{
+	for (unsigned k = 0; k < a->count; k++) {
+		const char *why = NULL;
+		bool any = false;
+
+		for (uint32_t i = 0; i < run->row_count; i++) {
+			if (!names_row(a->names[k], &run->rows[i]))
+				continue;
+			any |= !run->rows[i].skipped;
+			why = run->rows[i].skipped;
+		}
+		if (!any) {
+			ui_error(CMD_INSN, UI_CANNOT, "%s cannot be measured here: %s", a->names[k],
+				 why);
+			return false;
+		}
+	}
+	return true;
+}
+
 static int measure_insn(struct insn_run *run, struct bench_args *a)
 {
 	const struct bench_answer r = {a, run, insn_json_of, insn_print_of};
 	const char *why;
 	bool ok;
 
+	if (!can_measure(run, a))
+		return UI_CANNOT;
 	if (!insn_prepare(run, &why))
 		return ui_error(CMD_INSN, UI_CANNOT, "the controls cannot run here: %s", why);
 	if (!bench_open_output(a))

@@ -63,7 +63,7 @@ struct bench_answer {
 
 /**
  * bench_open_output() - the file for -o, before the measurement, so that an impossible place is told
- * at once. The caller drops @a->out at the end.
+ * at once; an impossible --db as well. The caller drops @a->out at the end.
  *
  * Return: false when it cannot be written, which was said.
  */

@@ -117,12 +117,37 @@ static bool measure_beside(struct switch_run *run, const struct bench_args *a, c
 	                      &bench_stop, bench_done, why);
 }
 
+/* Of a name that was asked for, can at least something be measured? A base that only goes with it
+ * is not what was asked for. */
+static bool can_measure(const struct switch_run *run, const struct bench_args *a)
+{
+	for (unsigned k = 0; k < a->count; k++) {
+		const char *why = NULL;
+		bool any = false;
+
+		for (uint32_t i = 0; i < run->row_count; i++) {
+			if (!begins(run->rows[i].id, a->names[k]))
+				continue;
+			any |= !run->rows[i].skipped;
+			why = run->rows[i].skipped;
+		}
+		if (!any) {
+			ui_error(CMD, UI_CANNOT, "%s cannot be measured here: %s", a->names[k],
+				 why);
+			return false;
+		}
+	}
+	return true;
+}
+
 static int measure(struct switch_run *run, struct bench_args *a)
 {
 	const struct bench_answer r = {a, run, json_of, a->csv ? csv_of : print_of};
 	const char *why;
 	bool ok;
 
+	if (!can_measure(run, a))
+		return UI_CANNOT;
 	if (!bench_open_output(a))
 		return UI_USAGE;
 	bench_listen();
@@ -134,6 +159,8 @@ static int measure(struct switch_run *run, struct bench_args *a)
 	}
 	if (!switch_prepare(run, &why))
 		return ui_error(CMD, UI_CANNOT, "two tasks cannot be had here: %s", why);
+	if (!can_measure(run, a))
+		return UI_CANNOT;
 	bench_note_realtime(&run->s);
 	ok = session_measure(&run->s, &bench_stop, bench_total, bench_done) && switch_analyse(run);
 	bench_bar_end();

@@ -37,18 +37,45 @@ def usage_errors(d):
     with open(broken, "w") as f:
         f.write('{"schema":')
     with open(other, "w") as f:
-        f.write('{"schema":"xstate.bench/1","kind":"insn"}')
+        f.write('{"schema":"xstate.lab/1","results":[]}')
     for args, says in [(["nosuch"], "no row is called 'nosuch'"),
                        (["--claim", "0"], "between 0 and 100 %"),
                        (["--time", "soon"], "time"),
                        (["--against", "/nonexistent"], "/nonexistent"),
                        (["--against", broken], "not JSON"),
                        (["--against", other], "no run of xstate bench switch"),
+                       (["--against", other, "-o", other], "would replace the run"),
+                       (["--list", "--csv"], "so --csv has no meaning"),
+                       (["--list", "-o", os.path.join(d, "o")], "so --output has no meaning"),
+                       (["--db", "/dev/full", "-t", "60s"], "no regular file"),
+                       (["--db", d, "-t", "60s"], "no regular file"),
+                       (["--db", broken, "-t", "60s"], "broken: "),
+                       (["--db", "/nonexistent/x.db", "-t", "60s"], "cannot be made"),
                        (["--frobnicate"], "frobnicate")]:
         r = run(*args)
         check(r.returncode == 2, f"{args}: exit {r.returncode}")
         check(says in r.stderr and r.stderr.count("\n") <= 2, f"{args} says {r.stderr!r}")
         check(r.stdout == "", f"{args} prints {r.stdout!r}")
+
+
+def asked_in_vain(d):
+    """What cannot be had is told before anything is measured, and not answered with something else."""
+    begin = time.monotonic()
+    r = run("--csv", "-j")
+    check(r.returncode == 2 and "two forms of one answer" in r.stderr, f"--csv -j: {r.stderr!r}")
+    rows = json.loads(run("--list", "-j").stdout)["rows"]
+    for row in [x for x in rows if not x["available"]][:2]:
+        r = run(row["id"], "-t", "60s", "-o", os.path.join(d, "vain.json"))
+        check(r.returncode == 3 and row["reason"] in r.stderr and r.stdout == "", f"{row['id']}: {r}")
+    r = run("pipe/process/none", "--beside", "no-such-program", "-t", "60s")
+    check(r.returncode == 3 and "finds no such program" in r.stderr, f"--beside: {r.stderr!r}")
+    check(time.monotonic() - begin < 20, "at once")
+    check(not os.path.exists(os.path.join(d, "vain.json")) and not os.path.exists("/dev/full-journal"),
+          "and leaves nothing")
+    # Nor does asking about a place for runs leave anything there.
+    fresh = os.path.join(d, "fresh.db")
+    r = run("nosuch", "--db", fresh)
+    check(r.returncode == 2 and not os.path.exists(fresh), "no database before there is a run")
 
 
 def listing():
@@ -217,6 +244,7 @@ with tempfile.TemporaryDirectory() as folder:
         beside(folder)
     else:
         usage_errors(folder)
+        asked_in_vain(folder)
         listing()
         documents(against(relations(folder)))
         csv_and_claim()

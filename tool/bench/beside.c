@@ -21,6 +21,7 @@
 
 #define PATIENCE_MS 10000 /* for a line */
 #define OUR_SECONDS 1.0
+#define END_TRIES   50 /* of 10 ms, for a shell that is ending */
 #define TRY_LOOPS   2000
 
 bool beside_total(const char *line, double *total)
@@ -67,7 +68,19 @@ static bool next_total(int fd, char *line, size_t room, double *total, double *a
 	}
 }
 
-static bool their_rate(const char *program, double *rate)
+/* Why there were no two lines, from how the shell ended if it did by itself. */
+static const char *why_no_rate(int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return "the shell finds no such program";
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
+		return "the shell cannot run it";
+	if (WIFEXITED(status))
+		return "the program ended before two lines with total:NUMBER were printed";
+	return "the program prints no two lines with total:NUMBER";
+}
+
+static bool their_rate(const char *program, double *rate, const char **why)
 {
 	char line[512];
 	double total, first, second;
@@ -75,6 +88,7 @@ static bool their_rate(const char *program, double *rate)
 	pid_t pid;
 	bool ok;
 
+	*why = "no terminal can be had for it";
 	if (openpty(&terminal, &end, NULL, NULL, NULL))
 		return false;
 	pid = fork();
@@ -100,9 +114,21 @@ static bool their_rate(const char *program, double *rate)
 	     next_total(terminal, line, sizeof(line), &total, &second);
 	if (ok)
 		*rate = total / (second - first);
+	close(terminal);
+	/* When the terminal ended by itself the shell is about to, with a status that says why. */
+	for (int i = 0; !ok && i < END_TRIES; i++) {
+		struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			*why = why_no_rate(status);
+			kill(-pid, SIGKILL);
+			return false;
+		}
+		nanosleep(&moment, NULL);
+	}
 	kill(-pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	close(terminal);
+	*why = why_no_rate(status);
 	return ok;
 }
 
@@ -147,11 +173,13 @@ bool beside_measure(struct beside *b, struct bench_rig *rig, enum pair_who who, 
 
 		stats_plan_block(&plan, i, order);
 		for (int k = 0; k < 2; k++) {
-			*why = order[k] ? "our own pair does not run"
-			                : "the program prints no two lines with total:NUMBER";
-			if (order[k] ? !our_rate(rig, who, cpu, *work, &b->ours[i])
-			             : !their_rate(b->program, &b->theirs[i]))
+			if (order[k]) {
+				*why = "our own pair does not run";
+				if (!our_rate(rig, who, cpu, *work, &b->ours[i]))
+					goto fail;
+			} else if (!their_rate(b->program, &b->theirs[i], why)) {
 				goto fail;
+			}
 		}
 		x[i] = log(b->theirs[i] / b->ours[i]);
 		b->done++;
