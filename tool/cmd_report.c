@@ -56,6 +56,17 @@ static int read_all(struct report *r, const char *path)
 	return UI_OK;
 }
 
+/* The page must not take the place of what it is made from. */
+static int spare_inputs(const struct report *r, const char *path)
+{
+	for (size_t i = 0; i < r->results.n; i++)
+		if (outfile_same(path, r->results.list[i].source))
+			return ui_error(CMD, UI_USAGE,
+			                "%s is one of the results: the page would replace it",
+			                path);
+	return UI_OK;
+}
+
 static int write_page(struct report *r, const char *path)
 {
 	struct outfile o;
@@ -94,6 +105,7 @@ int cmd_report(int argc, char **argv)
 	struct report r = {.results = {0}};
 	struct opt_parser p;
 	const char *path = "report.html";
+	size_t copies;
 	int id, status = UI_OK;
 
 	opt_begin(&p, &usage, argc, argv);
@@ -110,6 +122,11 @@ int cmd_report(int argc, char **argv)
 	if (status == UI_OK && !r.results.n)
 		status = ui_error(CMD, UI_USAGE,
 		                  "nothing to show: name at least one file of results");
+	if (status == UI_OK)
+		status = spare_inputs(&r, path);
+	copies = status == UI_OK ? results_drop_copies(&r.results) : 0;
+	if (copies)
+		ui_note("%zu of these are copies of results already read, and shown once", copies);
 	if (status == UI_OK)
 		status = write_page(&r, path);
 	if (status == UI_OK)

@@ -61,6 +61,175 @@ def refusals(d):
     check(sorted(x for x in os.listdir(d) if ".html." in x) == [], "no half-written file is left")
 
 
+def walk(x, path=()):
+    """Every place in a document, but only the first element of a list."""
+    for k, v in x.items() if isinstance(x, dict) else list(enumerate(x))[:1]:
+        yield (*path, k)
+        if isinstance(v, (dict, list)):
+            yield from walk(v, (*path, k))
+
+
+def changed(doc, path, value):
+    """A copy with another value there; ... takes the key away."""
+    doc = json.loads(json.dumps(doc))
+    at = doc
+    for k in path[:-1]:
+        at = at[k]
+    if value is ...:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return doc
+
+
+def synthetic(*args):
+    r = subprocess.run([XSTATE, "sim", "--synthetic", "tasks=4,cpus=2,slots=3000", "-j", *args],
+                       capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0, f"sim --synthetic: {r.stderr}")
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def unsound(d):
+    """What is not as its schema has it is refused, never shown as nothing: above all whatever
+    xstate sim --merge refuses."""
+    out = os.path.join(d, "unsound.html")
+    doc, = synthetic()
+    path = write(d, "sim.json", doc)
+    check(run(path, "-o", out).returncode == 0, "a sound result of sim")
+    os.unlink(out)
+    refused = 0
+    for place in walk({k: doc[k] for k in ("use", "signals", "seed", "totals", "policies")}):
+        for value in (..., None, "x", -1) if len(place) == 1 else (...,) if len(place) == 2 else (-1, "x"):
+            # A name that --merge does not know has no price there; as a word it can be shown.
+            if place[-1] in ("policy", "hypothesis") and value == "x":
+                continue
+            write(d, "sim.json", changed(doc, place, value))
+            r = subprocess.run([XSTATE, "sim", "--merge", path], capture_output=True, text=True, timeout=60)
+            if r.returncode == 0:
+                continue
+            refused += 1
+            r = run(path, "-o", out)
+            check(r.returncode == 2 and "no sound xstate.sim/1" in r.stderr and r.stderr.count("\n") == 1 and
+                  not os.path.exists(out), f"{place} = {value}: exit {r.returncode}, {r.stderr!r}")
+    check(refused > 60, f"only {refused} refusals were compared")
+    rng = made.rng(5)
+    switch, insn, fiber, kernel = made.switch(rng), made.insn(rng), made.fiber(rng), made.kernel(rng)
+    for doc, place, value, says in [
+            (switch, ("pairs",), "x", "pairs is not a list"), (switch, ("pairs",), ..., "pairs is not"),
+            (switch, ("machine",), ..., "machine is not an object"),
+            (switch, ("machine", "family"), "6", "machine.family is not a count"),
+            (switch, ("pairs", 1), 7, "pairs[1] is not an object"),
+            (switch, ("pairs", 1, "log_ratio"), "x", "pairs[1].log_ratio is not a number"),
+            (switch, ("noise",), None, "noise is not"), (switch, ("kind",), "tea", "kind unknown"),
+            (switch, ("samples", "arms", 0, "loops"), -1, "samples.arms[0].loops is not a count"),
+            (insn, ("costs",), None, "costs is not"), (insn, ("effects", 0, "low"), [], "effects[0].low"),
+            (fiber, ("switches", 2, "ratio"), "1", "switches[2].ratio"),
+            (kernel, ("sections",), {}, "sections is not a list"),
+            (made.lab(), ("results",), "x", "results is not a list"),
+            (made.lab(), ("results", 3, "saves"), -1, "results[3].saves is not a count"),
+            (made.merged(), ("rows", 0, "groups", 1, "hosts"), None, "rows[0].groups[1].hosts is not"),
+            (made.sim(), ("verdict", 0), 1, "verdict[0] is not text")]:
+        r = run(write(d, "x.json", changed(doc, place, value)), "-o", out)
+        check(r.returncode == 2 and says in r.stderr and r.stderr.count("\n") == 1,
+              f"{place} = {value}: exit {r.returncode}, {r.stderr!r}")
+
+
+def page_of(d, *docs):
+    out = os.path.join(d, "page.html")
+    r = run(write(d, "page.json", *docs), "-o", out)
+    check(r.returncode == 0, f"exit {r.returncode}: {r.stderr}")
+    with open(out, encoding="utf-8") as f:
+        return f.read()
+
+
+def brief(text):
+    return re.search(r'<div class="brief">(.*?)</div>', text, re.S).group(1)
+
+
+def incomplete(d):
+    """A trace that lost events decides nothing, and the page says so before it says anything."""
+    doc = made.sim()
+    check("Nothing is decided" not in page_of(d, doc), "a whole trace decides")
+    lost = changed(changed(doc, ("totals", "lost_events"), 12), ("totals", "gaps"), 3)
+    lost["holds"] = "events-lost"
+    for text in (page_of(d, lost), page_of(d, changed(lost, ("holds",), "over-all-prices"))):
+        said = brief(text)
+        check(0 < said.find("Nothing is decided") < said.find("Verdict:") and
+              "12 events were lost and 3 places" in said, f"brief of a lossy trace: {said}")
+        check("Incomplete</span>: 12 events were lost" in text, "and its section")
+    said = brief(page_of(d, changed(doc, ("totals", "gaps"), 3)))
+    check("Nothing is decided" in said and "at 3 places" in said, f"gaps: {said}")
+    said = brief(page_of(d, changed(doc, ("holds",), "perhaps")))
+    check("does not say whether" in said and "lost" not in said, f"holds unknown: {said}")
+
+
+def workloads(d):
+    """Units as the command prints them, titles that differ, and a curve from a sweep."""
+    text = page_of(d, made.sim(), changed(made.sim(), ("seed",), 2))
+    titles = re.findall(r"<figcaption>(What each policy.*?)<span>", text)
+    check(len(titles) == 2 and len(set(titles)) == 2 and "page.json" in titles[0], f"titles {titles}")
+    check("cycles a slot" in text and "cycles a switch, over" not in text, "cycles a slot")
+    check("2.5 to 22" in text, "a share of a CPU is a range")
+    check("At most" not in page_of(d, *synthetic("--use", "none")), "--use none is no upper bound")
+    sweep = synthetic("--sweep", "8")
+    text = page_of(d, *sweep)
+    check(text.count('<figure class="chart">') == 1 and "Break-even in a sweep" in text, "one chart of a sweep")
+    curves = re.findall(r'points="([^"]*)"', text)
+    check(curves and all(len(c.split()) == 9 for c in curves), "with nine points in each curve")
+    eager, lazy = (next(p for p in sweep[4]["policies"] if p["policy"] == n) for n in ("eager", "lazy"))
+    middle = (lazy["cycles_low"] + lazy["cycles_high"]) / 2 / sweep[4]["totals"]["slots"]
+    check(f">{middle:.1f}<" in text and eager["saves"] > 0, "the table has the command's figures")
+    check(brief(text).count("<li>") == 1, "and one sentence")
+    check(page_of(d, *sweep[:2]).count('<figure class="chart">') == 2, "two points are no sweep")
+
+
+def fleet(d):
+    rng = made.rng(11)
+    hosts = [made.switch(rng, {"avx512": 0.08 + 0.001 * i, "x87": 0.02}, "Made", 200 + i % 3) for i in range(24)]
+    said = brief(page_of(d, *hosts))
+    check(said.count("costs a task switch most") == 1 and "24 runs on 3 CPU models" in said and
+          "avx512 in both tasks" in said, f"a fleet in one sentence: {said}")
+    effects = sorted(p["effect_percent"] for h in hosts for p in h["pairs"]
+                     if p["id"] == "yield/process/avx512/both")
+    check(f"{effects[0]:+.1f} to {effects[-1]:+.1f} from run to run" in said, f"its range: {said}")
+    check(brief(page_of(d, *hosts[:2])).count("costs a task switch most") == 2, "two hosts have one each")
+    said = brief(page_of(d, made.merged()))
+    check("20 hosts joined" in said and "+10.1 %" in said and "+3.2 %" in said, f"joined: {said}")
+
+
+def words(d):
+    rng = made.rng(3)
+    blurred = made.switch(rng)
+    blurred["controls"][2]["verdict"] = "not resolved"
+    text = page_of(d, blurred)
+    check(text.count("not resolved") >= 2 and "a dose was not told from nothing" in brief(text),
+          "a dose that is not resolved")
+    text = page_of(d, made.kernel(rng))
+    check("38616" in text and "ratios 0.61, 0.61, 0.61 with both; 0.70" in text, "xor on record")
+    once = page_of(d, blurred)
+    r = run(write(d, "twice.json", blurred, blurred), "-o", os.path.join(d, "twice.html"))
+    with open(os.path.join(d, "twice.html"), encoding="utf-8") as f:
+        twice = f.read()
+    check("1 of these are copies" in r.stderr, f"a copy is told: {r.stderr!r}")
+    check(once.count("<figure") == twice.count("<figure"), "and shown once")
+    path = write(d, "in.json", blurred)
+    with open(path) as f:
+        before = f.read()
+    os.symlink(path, path + ".link")
+    for out in (path, path + ".link"):
+        r = run(path, "-o", out)
+        with open(path) as f:
+            check(r.returncode == 2 and "would replace it" in r.stderr and f.read() == before, f"-o an input: {r}")
+    for text, says in [("hello", "line 1: no document"), ('{"a":1,"a":2}', "one key twice"),
+                       ('{"schema":"x"', "ends in the middle"), ('{"schema":"\xff"}', "not UTF-8"),
+                       ('{"schema":"x"}\n{"a" 1}', "line 2: it breaks off"), ("[" * 5000, "nested too deeply")]:
+        with open(path, "w", encoding="latin-1") as f:
+            f.write(text)
+        r = run(path, "-o", "-")
+        check(r.returncode == 2 and "not JSON" in r.stderr and says in r.stderr and "expected near" not in r.stderr,
+              f"{text[:20]!r}: {r.stderr!r}")
+
+
 class Markup(html.parser.HTMLParser):
     """Elements must be closed as they were opened, but for those that HTML closes itself."""
     OPEN = {"meta", "line", "rect", "circle", "polyline", "path", "tr", "td", "th", "tbody", "thead"}
@@ -162,7 +331,7 @@ def in_browser(path, figures, pictures):
 def good(d, pictures):
     rng = made.rng(4711)
     docs = [made.lab(), made.insn(rng), made.fiber(rng), made.switch(rng), made.merged(),
-            made.sim()]
+            made.sim(), made.kernel(rng)]
     paths = [write(d, f"{i}.json", doc) for i, doc in enumerate(docs)]
     out = os.path.join(d, "report.html")
     r = run(*paths, "-o", out)
@@ -188,6 +357,11 @@ def good(d, pictures):
 
 with tempfile.TemporaryDirectory() as folder:
     refusals(folder)
+    unsound(folder)
+    incomplete(folder)
+    workloads(folder)
+    fleet(folder)
+    words(folder)
     looked = good(folder, sys.argv[2] if len(sys.argv) > 2 else None)
 print("ok" if not failures else f"{failures} failures")
 sys.exit(1 if failures else 0 if looked else 77)

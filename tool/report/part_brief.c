@@ -156,24 +156,65 @@ static void brief_switch(struct report *r, const struct result *result)
 	fputs("</li>\n", out);
 }
 
-/* What xstate sim concluded itself: its sentences on the verdict and on the least work. */
-static void brief_sim(struct report *r, const struct result *result)
+/* What xstate sim concluded itself: its sentences on the verdict and on the least work. They are
+ * about what was seen; what was not comes first. */
+static void brief_sim(struct report *r, size_t i)
 {
+	const struct result *result = &r->results.list[i];
 	const json_t *words = result_list(result->doc, "verdict"), *one;
-	const char *slash = strrchr(result->source, '/');
 	FILE *out = r->page.out;
-	size_t i;
+	char name[120], missing[160];
+	size_t k;
 
-	json_array_foreach((json_t *)words, i, one)
+	report_workload(r, i, name, sizeof(name));
+	fputs("<li>", out);
+	html_f(out, "Workload %s. ", name);
+	if (report_missing(result, missing, sizeof(missing))) {
+		good_or_bad(out, false, "Nothing is decided");
+		html_f(out, ": %s. Of the rest it says: ", missing);
+	}
+	json_array_foreach((json_t *)words, k, one)
 	{
 		const char *text = json_is_string(one) ? json_string_value(one) : "";
 
 		if (strncmp(text, "Verdict:", 8) && strncmp(text, "Least work:", 11))
 			continue;
-		fputs("<li>", out);
-		html_f(out, "Recorded workload (%.60s). ", slash ? slash + 1 : result->source);
 		html_text(out, text);
-		fputs("</li>\n", out);
+		fputc(' ', out);
+	}
+	fputs("</li>\n", out);
+}
+
+static void brief_sweep(struct report *r, size_t i, size_t points)
+{
+	const struct result *result = &r->results.list[i + points - 1];
+	const json_t *even = result_list(result->doc, "break_even");
+	const char *slash = strrchr(result->source, '/');
+	FILE *out = r->page.out;
+
+	fputs("<li>", out);
+	html_f(out,
+	       "Made-up workload, %zu shares of used slots (%.60s): by the formula eager is cheaper "
+	       "than lazy above %.0f to %.0f used slots of a million, over the range of prices.",
+	       points, slash ? slash + 1 : result->source,
+	       result_number(even, "formula_low_per_million"),
+	       result_number(even, "formula_high_per_million"));
+	fputs("</li>\n", out);
+}
+
+static void brief_sims(struct report *r)
+{
+	for (size_t i = 0; i < r->results.n;) {
+		size_t points = 1;
+
+		if (report_is(&r->results.list[i], "xstate.sim/1", NULL)) {
+			points = report_sweep(r, i);
+			if (points > 1)
+				brief_sweep(r, i, points);
+			else
+				brief_sim(r, i);
+		}
+		i += points;
 	}
 }
 
@@ -181,7 +222,7 @@ static void brief_sim(struct report *r, const struct result *result)
 static void brief_trust(struct report *r)
 {
 	FILE *out = r->page.out;
-	size_t runs = 0, loud = 0, missed = 0;
+	size_t runs = 0, loud = 0, missed = 0, blurred = 0;
 
 	for (size_t i = report_bench(r, NULL, 0); i < r->results.n;
 	     i = report_bench(r, NULL, i + 1)) {
@@ -189,7 +230,7 @@ static void brief_trust(struct report *r)
 		const json_t *noise = result_list(doc, "noise"),
 		             *limits = result_list(doc, "noise_limits");
 		const char *key;
-		bool too_much = false, lost = false;
+		bool too_much = false, lost = false, unresolved = false;
 		size_t k;
 
 		if (!noise)
@@ -197,16 +238,22 @@ static void brief_trust(struct report *r)
 		runs++;
 		json_object_foreach((json_t *)limits, key, one) too_much |=
 		        !(result_number(noise, key) <= result_number(limits, key));
-		json_array_foreach((json_t *)result_list(doc, "controls"), k, one) lost |=
-		        !result_flag(one, "found");
+		json_array_foreach((json_t *)result_list(doc, "controls"), k, one)
+		{
+			lost |= !result_flag(one, "found");
+			unresolved |= !strcmp(result_text(one, "verdict", ""), "not resolved");
+		}
 		loud += too_much || !limits;
 		missed += lost;
+		blurred += unresolved;
 	}
 	if (!runs)
 		return;
 	fputs("<li>", out);
 	html_f(out, "How sure: in %zu of %zu measured runs every control was found where it is; ",
 	       runs - missed, runs);
+	if (blurred)
+		html_f(out, "in %zu a dose was not told from nothing; ", blurred);
 	if (loud) {
 		html_f(out, "%zu ran beside other programs or noise beyond the limits, ", loud);
 		good_or_bad(out, false, "so decide nothing by them");
@@ -220,6 +267,7 @@ void part_brief(struct report *r)
 {
 	FILE *out = r->page.out;
 	struct lab_sum sum = {0};
+	bool all_told;
 
 	html_section(&r->page, "brief", "In brief");
 	fputs("<div class=\"brief\"><ul>\n", out);
@@ -227,10 +275,9 @@ void part_brief(struct report *r)
 		if (report_is(&r->results.list[i], "xstate.lab/1", NULL))
 			brief_lab(r, result_list(r->results.list[i].doc, "results"), &sum);
 	brief_lab_sum(r, &sum);
-	for (size_t i = 0; i < r->results.n; i++)
-		if (report_is(&r->results.list[i], "xstate.sim/1", NULL))
-			brief_sim(r, &r->results.list[i]);
-	for (size_t i = report_bench(r, "switch", 0); i < r->results.n;
+	brief_sims(r);
+	all_told = report_fleet(r);
+	for (size_t i = report_bench(r, "switch", 0); i < r->results.n && !all_told;
 	     i = report_bench(r, "switch", i + 1))
 		brief_switch(r, &r->results.list[i]);
 	if (isfinite(r->costs.pair_ns)) {

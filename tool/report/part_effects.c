@@ -214,15 +214,66 @@ static void show_questions(struct report *r, const struct result *result)
 	free(range);
 }
 
+static void show_kernel(struct report *r, const struct result *result)
+{
+	const json_t *rows = result_list(result->doc, "sections"), *row;
+	size_t most = json_array_size(rows), n = 0, i;
+	struct chart_range *range = calloc(most ? most : 1, sizeof(*range));
+	struct page *p = &r->page;
+	char about[220];
+	const struct chart c = {.title = "RAID parity in a kernel, a section for each 4 KiB block",
+	                        .about = about,
+	                        .unit = "of the speed without a section"};
+
+	if (!range)
+		return;
+	report_machine(r, result, about, sizeof(about));
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		if (!isfinite(result_number(row, "throughput_ratio")))
+			continue;
+		snprintf(range[n].label, sizeof(range[n].label), "%.24s, %.40s",
+		         result_text(row, "way", "?"), result_text(row, "name", "?"));
+		range[n].low = result_number(row, "low_ratio");
+		range[n].middle = result_number(row, "throughput_ratio");
+		range[n].high = result_number(row, "high_ratio");
+		range[n].truth = NAN;
+		range[n].faint = range[n].low <= 1 && range[n].high >= 1;
+		n++;
+	}
+	if (n)
+		chart_ranges(p, &c, range, n, 1);
+	if (most) {
+		html_table(p, "A section alone, and a parity of a block with one",
+		           "Parity by|At begin and end|#Cycles|#GB/s|#Ratio|#95 % interval", n > 0);
+		json_array_foreach((json_t *)rows, i, row)
+		{
+			html_row(p);
+			html_head_cell(p, "%s", result_text(row, "way", "(a section alone)"));
+			html_cell(p, "%s", result_text(row, "name", "?"));
+			html_number(p, "%.1f", result_number(row, "median_cycles"));
+			html_number(p, "%.1f", result_number(row, "gigabytes_per_second"));
+			html_number(p, "%.3f", result_number(row, "throughput_ratio"));
+			html_interval(p, "%.3f to %.3f", result_number(row, "low_ratio"),
+			              result_number(row, "high_ratio"));
+		}
+		html_table_end(p);
+	}
+	free(range);
+}
+
 void part_effects(struct report *r)
 {
 	static const struct {
 		const char *kind;
 		void (*show)(struct report *r, const struct result *result);
-	} kinds[] = {{"switch", show_switch}, {"fiber", show_fiber}, {"insn", show_questions}};
+	} kinds[] = {{"switch", show_switch},
+	             {"fiber", show_fiber},
+	             {"kernel", show_kernel},
+	             {"insn", show_questions}};
 	bool open = false;
 
-	for (size_t k = 0; k < 3; k++)
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (size_t i = report_bench(r, kinds[k].kind, 0); i < r->results.n;
 		     i = report_bench(r, kinds[k].kind, i + 1)) {
 			if (!open) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Recorded workloads replayed under every policy: what each would have cost, and for how much of a
- * CPU. */
+/* Workloads replayed under every policy: what each would have cost, and for how much of a CPU. A
+ * sweep, the same made-up workload with more and more slots that use the registers, is one chart. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +8,137 @@
 #include "report/chart.h"
 #include "report/report.h"
 
-static double middle_of(const json_t *policy, const char *low, const char *high)
+#define SWEEP_LEAST 3
+#define CURVES      16
+
+static const json_t *totals_of(const struct result *result)
 {
-	return (result_number(policy, low) + result_number(policy, high)) / 2;
+	return result_list(result->doc, "totals");
 }
 
-static void policies(struct report *r, const json_t *doc, double switches, const char *what)
+static bool is_alike(const json_t *a, const json_t *b, const char *key)
+{
+	const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+
+	return x && y && json_equal(x, y);
+}
+
+static bool has_same_policies(const json_t *a, const json_t *b)
+{
+	const json_t *x = result_list(a, "policies"), *y = result_list(b, "policies"), *one;
+	size_t i;
+
+	json_array_foreach((json_t *)x, i,
+	                   one) if (!is_alike(one, json_array_get(y, i), "policy") ||
+	                            !is_alike(one, json_array_get(y, i), "hypothesis")) return false;
+	return json_array_size(x) == json_array_size(y);
+}
+
+/* The means of save and restore depend on what was live; where the prices come from does not. */
+static bool has_same_prices(const json_t *a, const json_t *b)
+{
+	return is_alike(result_list(a, "costs"), result_list(b, "costs"), "source");
+}
+
+/* Only what is known of every slot makes a point of a curve. */
+static bool is_of_sweep(const struct result *first, const struct result *next)
+{
+	const json_t *a = totals_of(first), *b = totals_of(next);
+
+	return report_is(next, "xstate.sim/1", NULL) && !strcmp(first->source, next->source) &&
+	       is_alike(first->doc, next->doc, "use") && is_alike(first->doc, next->doc, "seed") &&
+	       has_same_prices(first->doc, next->doc) &&
+	       is_alike(a, b, "slots") && is_alike(a, b, "switches") && is_alike(a, b, "span_ns") &&
+	       is_alike(a, b, "traces") && !is_alike(a, b, "used_slots") &&
+	       result_number(b, "digest_slots") == result_number(b, "user_slots") &&
+	       has_same_policies(first->doc, next->doc);
+}
+
+size_t report_sweep(const struct report *r, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < r->results.n &&
+	       is_of_sweep(&r->results.list[first], &r->results.list[first + n]))
+		n++;
+	return n >= SWEEP_LEAST ? n : 1;
+}
+
+void report_workload(const struct report *r, size_t i, char *buf, size_t size)
+{
+	const char *source = r->results.list[i].source, *slash = strrchr(source, '/');
+	size_t same = 0, number = 0;
+
+	for (size_t k = 0; k < r->results.n; k++) {
+		const bool one = report_is(&r->results.list[k], "xstate.sim/1", NULL) &&
+		                 !strcmp(r->results.list[k].source, source);
+
+		same += one;
+		number += one && k <= i;
+	}
+	snprintf(buf, size, "%.80s", slash ? slash + 1 : source);
+	if (same > 1)
+		snprintf(buf + strlen(buf), size - strlen(buf), ", result %zu", number);
+}
+
+const char *report_missing(const struct result *result, char *buf, size_t size)
+{
+	const double lost = result_number(totals_of(result), "lost_events");
+	const double gaps = result_number(totals_of(result), "gaps");
+	const char *holds = result_text(result->doc, "holds", "");
+
+	if (lost > 0 || !strcmp(holds, "events-lost"))
+		snprintf(buf, size, "%.0f events were lost and %.0f places contradict themselves",
+		         lost > 0 ? lost : 0, gaps > 0 ? gaps : 0);
+	else if (gaps > 0)
+		snprintf(buf, size, "at %.0f places the trace contradicts itself, as if events had "
+		                    "been taken out", gaps);
+	else if (strcmp(holds, "over-all-prices") && strcmp(holds, "depends-on-prices"))
+		snprintf(buf, size, "the result does not say whether its verdict holds");
+	else
+		return NULL;
+	return buf;
+}
+
+static void table(struct report *r, const json_t *list, double slots)
+{
+	struct page *p = &r->page;
+	const json_t *one;
+	size_t i;
+
+	html_table(p, "Counts per 1000 slots, and the share of one CPU over the range of prices",
+	           "Policy|Hypothesis|#Saves|#Restores|#Traps|#Cycles a slot|#% of a CPU", true);
+	json_array_foreach((json_t *)list, i, one)
+	{
+		html_row(p);
+		html_head_cell(p, "%s", result_text(one, "policy", "?"));
+		html_cell(p, "%s", result_text(one, "hypothesis", ""));
+		html_number(p, "%.0f", 1000 * result_number(one, "saves") / slots);
+		html_number(p, "%.0f", 1000 * result_number(one, "loads") / slots);
+		html_number(p, "%.0f", 1000 * result_number(one, "traps") / slots);
+		html_interval(p, "%.0f to %.0f", result_number(one, "cycles_low") / slots,
+		              result_number(one, "cycles_high") / slots);
+		html_interval(p, "%.2g to %.2g", 100 * result_number(one, "cpu_share_low"),
+		              100 * result_number(one, "cpu_share_high"));
+	}
+	html_table_end(p);
+}
+
+static void policies(struct report *r, const json_t *doc, double slots, const char *title,
+                     const char *what)
 {
 	const json_t *list = result_list(doc, "policies"), *one;
 	size_t most = json_array_size(list), n = 0, i;
 	struct chart_range *range = calloc(most ? most : 1, sizeof(*range));
-	struct page *p = &r->page;
-	const struct chart c = {.title = "What each policy would have cost this workload",
-	                        .about = what,
-	                        .unit = "cycles a switch, over the range of prices"};
+	const struct chart c = {
+	        .title = title, .about = what, .unit = "cycles a slot, over the range of prices"};
 
 	if (!range)
 		return;
 	json_array_foreach((json_t *)list, i, one)
 	{
-		double low = result_number(one, "cycles_low") / switches;
-		double high = result_number(one, "cycles_high") / switches;
+		double low = result_number(one, "cycles_low") / slots;
+		double high = result_number(one, "cycles_high") / slots;
 
 		if (result_text(one, "hypothesis", NULL) || !isfinite(low) || !isfinite(high))
 			continue;
@@ -38,78 +148,185 @@ static void policies(struct report *r, const json_t *doc, double switches, const
 		         result_text(one, "policy", "?"));
 	}
 	if (n) {
-		chart_ranges(p, &c, range, n, 0);
-		html_table(p, "Counts per 1000 switches, and the share of one CPU",
-		           "Policy|Hypothesis|#Saves|#Restores|#Traps|#Cycles a switch|#Share of a "
-		           "CPU",
-		           true);
-		json_array_foreach((json_t *)list, i, one)
-		{
-			html_row(p);
-			html_head_cell(p, "%s", result_text(one, "policy", "?"));
-			html_cell(p, "%s", result_text(one, "hypothesis", ""));
-			html_number(p, "%.0f", 1000 * result_number(one, "saves") / switches);
-			html_number(p, "%.0f", 1000 * result_number(one, "loads") / switches);
-			html_number(p, "%.0f", 1000 * result_number(one, "traps") / switches);
-			html_interval(p, "%.0f to %.0f",
-			              result_number(one, "cycles_low") / switches,
-			              result_number(one, "cycles_high") / switches);
-			html_number(p, "%.4f %%",
-			            100 * middle_of(one, "cpu_share_low", "cpu_share_high"));
-		}
-		html_table_end(p);
+		chart_ranges(&r->page, &c, range, n, 0);
+		table(r, list, slots);
 	}
 	free(range);
 }
 
-static void show(struct report *r, const struct result *result)
+/* What xstate sim said itself, and whether it holds. */
+static void words(struct report *r, const struct result *result)
 {
-	const json_t *doc = result->doc, *check = result_list(doc, "check");
-	const json_t *even = result_list(doc, "break_even"), *totals = result_list(doc, "totals");
-	const char *holds = result_text(doc, "holds", "");
-	double switches = result_number(totals, "switches");
+	const json_t *list = result_list(result->doc, "verdict"), *one;
+	const char *holds = result_text(result->doc, "holds", "");
 	FILE *out = r->page.out;
-	char what[200];
+	char missing[160];
+	size_t i;
 
-	if (!(switches > 0))
-		return;
-	snprintf(what, sizeof(what), "%.0f switches; prices: %.100s", switches,
-	         result_text(result_list(doc, "costs"), "source", "?"));
-	policies(r, doc, switches, what);
 	fputs("<p>", out);
-	html_f(out,
-	       "At most %.0f of a million slots used the registers (--use %s). By the formula "
-	       "eager is "
-	       "cheaper than lazy above %.0f to %.0f, over the range of prices. The verdict %s.",
-	       result_number(doc, "used_slots_per_million"), result_text(doc, "use", "?"),
-	       result_number(even, "formula_low_per_million"),
-	       result_number(even, "formula_high_per_million"),
-	       !strcmp(holds, "over-all-prices")     ? "holds over all prices"
-	       : !strcmp(holds, "depends-on-prices") ? "depends on the prices"
-	                                             : "is about a trace that lost events");
-	if (isfinite(result_number(check, "observed_restores")))
-		html_f(out, " Restores that the kernel really made: %.0f; predicted: %.0f.",
-		       result_number(check, "observed_restores"),
-		       result_number(check, "predicted_restores"));
+	if (report_missing(result, missing, sizeof(missing))) {
+		fputs("<span class=\"bad\">Incomplete</span>: ", out);
+		html_f(out, "%s. ", missing);
+	}
+	json_array_foreach((json_t *)list, i, one)
+	{
+		html_text(out, json_is_string(one) ? json_string_value(one) : "");
+		fputc(' ', out);
+	}
+	if (!strcmp(holds, "over-all-prices"))
+		fputs("The verdict on eager and lazy holds over all prices.", out);
+	else if (!strcmp(holds, "depends-on-prices"))
+		fputs("The verdict on eager and lazy depends on the prices.", out);
+	else
+		fputs("No verdict holds for what was not seen.", out);
 	fputs("</p>\n", out);
+}
+
+static void show(struct report *r, size_t i)
+{
+	const struct result *result = &r->results.list[i];
+	const double slots = result_number(totals_of(result), "slots");
+	char title[200], what[240], name[120];
+
+	report_workload(r, i, name, sizeof(name));
+	snprintf(title, sizeof(title), "What each policy would have cost: %s", name);
+	snprintf(what, sizeof(what), "%.0f switches, %.0f slots; prices: %.100s",
+	         result_number(totals_of(result), "switches"), slots,
+	         result_text(result_list(result->doc, "costs"), "source", "?"));
+	if (slots > 0) {
+		policies(r, result->doc, slots, title, what);
+	} else {
+		fputs("<p>", r->page.out);
+		html_f(r->page.out, "%s has no slots of tasks: there is nothing to compare.", name);
+		fputs("</p>\n", r->page.out);
+	}
+	words(r, result);
+}
+
+/* A curve for each policy: cycles a slot at the middle of the prices, over the share of slots that
+ * used the registers. */
+static size_t gather(const struct report *r, size_t first, size_t points, struct chart_curve *curve)
+{
+	const json_t *list = result_list(r->results.list[first].doc, "policies"), *one;
+	size_t n = 0, i;
+
+	json_array_foreach((json_t *)list, i, one)
+	{
+		double *x = calloc(2 * points, sizeof(*x));
+
+		if (n == CURVES || !x || result_text(one, "hypothesis", NULL)) {
+			free(x);
+			continue;
+		}
+		curve[n] = (struct chart_curve){.x = x, .y = x + points, .n = points};
+		snprintf(curve[n].name, sizeof(curve[n].name), "%.60s",
+		         result_text(one, "policy", "?"));
+		for (size_t k = 0; k < points; k++) {
+			const struct result *result = &r->results.list[first + k];
+			const json_t *row = json_array_get(result_list(result->doc, "policies"), i);
+			const double slots = result_number(totals_of(result), "slots");
+			const double y = (result_number(row, "cycles_low") +
+			                  result_number(row, "cycles_high")) / 2 / slots;
+
+			x[k] = 100 * result_number(totals_of(result), "used_slots") / slots;
+			x[points + k] = isfinite(y) ? y : 0;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Where lazy rises above eager, in percent of the slots; NAN when it does not. */
+static double crossing(const struct chart_curve *curve, size_t n)
+{
+	const struct chart_curve *eager = NULL, *lazy = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		eager = strcmp(curve[i].name, "eager") ? eager : &curve[i];
+		lazy = strcmp(curve[i].name, "lazy") ? lazy : &curve[i];
+	}
+	for (size_t k = 1; eager && lazy && k < eager->n; k++) {
+		double before = lazy->y[k - 1] - eager->y[k - 1], now = lazy->y[k] - eager->y[k];
+
+		if (before < 0 && now >= 0)
+			return lazy->x[k - 1] +
+			       (lazy->x[k] - lazy->x[k - 1]) * -before / (now - before);
+	}
+	return NAN;
+}
+
+static void sweep_table(struct page *p, const struct chart_curve *curve, size_t n)
+{
+	char heads[600] = "Used slots, %";
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(heads + strlen(heads), sizeof(heads) - strlen(heads), "|#%.30s",
+		         curve[i].name);
+	html_table(p, "Cycles a slot at the middle of the prices", heads, true);
+	for (size_t k = 0; n && k < curve[0].n; k++) {
+		html_row(p);
+		html_head_cell(p, "%.1f", curve[0].x[k]);
+		for (size_t i = 0; i < n; i++)
+			html_number(p, "%.1f", curve[i].y[k]);
+	}
+	html_table_end(p);
+}
+
+static void show_sweep(struct report *r, size_t first, size_t points)
+{
+	struct chart_curve curve[CURVES];
+	char title[200], name[120], mark[80] = "";
+	const struct result *result = &r->results.list[first];
+	const char *slash = strrchr(result->source, '/');
+	const struct chart c = {.title = title,
+	                        .about = "A made-up workload with more and more slots that use the "
+	                                 "registers; where lazy rises above eager, eager is cheaper",
+	                        .unit = "cycles a slot, at the middle of the prices",
+	                        .x_unit = "% of slots that use the registers"};
+	size_t n;
+	double cross;
+
+	snprintf(name, sizeof(name), "%.80s", slash ? slash + 1 : result->source);
+	snprintf(title, sizeof(title), "Break-even in a sweep: %s", name);
+	if (!(result_number(totals_of(result), "slots") > 0))
+		return;
+	n = gather(r, first, points, curve);
+	cross = crossing(curve, n);
+	if (isfinite(cross))
+		snprintf(mark, sizeof(mark), "lazy: %.1f %%", cross);
+	if (n) {
+		chart_curves(&r->page, &c, curve, n, cross, mark);
+		sweep_table(&r->page, curve, n);
+	}
+	for (size_t i = 0; i < n; i++)
+		free((void *)curve[i].x);
 }
 
 void part_sim(struct report *r)
 {
 	bool open = false;
 
-	for (size_t i = 0; i < r->results.n; i++) {
-		if (!report_is(&r->results.list[i], "xstate.sim/1", NULL))
+	for (size_t i = 0; i < r->results.n;) {
+		size_t points;
+
+		if (!report_is(&r->results.list[i], "xstate.sim/1", NULL)) {
+			i++;
 			continue;
+		}
 		if (!open) {
-			html_section(&r->page, "sim", "Recorded workloads under every policy");
-			fputs("<p>A trace of a real machine's switches was replayed. Counts are "
-			      "exact for the "
-			      "trace; prices are ranges, and so are the costs.</p>\n",
+			html_section(&r->page, "sim", "Workloads under every policy");
+			fputs("<p>The switches of a recorded or a made-up workload were replayed. "
+			      "Counts are exact for it; prices are ranges, and so are the costs. A "
+			      "slot is the time from a switch to a task to the next.</p>\n",
 			      r->page.out);
 		}
 		open = true;
-		show(r, &r->results.list[i]);
+		points = report_sweep(r, i);
+		if (points > 1)
+			show_sweep(r, i, points);
+		else
+			show(r, i);
+		i += points;
 	}
 	if (open)
 		html_section_end(&r->page);

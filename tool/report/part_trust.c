@@ -23,6 +23,13 @@ static const struct {
         {"lag1", "correlation of neighbours", ""},
 };
 
+/* Older results say only whether it was found. */
+static const char *word_of(const json_t *control)
+{
+	return result_text(control, "verdict",
+	                   result_flag(control, "found") ? "found" : "not found");
+}
+
 static void controls(struct report *r, const struct result *result)
 {
 	const json_t *list = result_list(result->doc, "controls"), *one;
@@ -46,10 +53,11 @@ static void controls(struct report *r, const struct result *result)
 		                                .middle = result_number(one, "read_percent"),
 		                                .high = result_number(one, "high_percent"),
 		                                .truth = result_number(one, "truth_percent"),
-		                                .faint = !result_flag(one, "found")};
-		snprintf(range[n].label, sizeof(range[n].label), "%.20s%s",
-		         result_text(one, "name", "?"),
-		         result_flag(one, "found") ? "" : " (not found)");
+		                                .faint = strcmp(word_of(one), "found") != 0};
+		snprintf(range[n].label, sizeof(range[n].label), "%.20s%s%.20s%s",
+		         result_text(one, "name", "?"), strcmp(word_of(one), "found") ? " (" : "",
+		         strcmp(word_of(one), "found") ? word_of(one) : "",
+		         strcmp(word_of(one), "found") ? ")" : "");
 		n++;
 	}
 	if (!n)
@@ -66,7 +74,7 @@ static void controls(struct report *r, const struct result *result)
 		html_interval(p, "%+.3f to %+.3f", result_number(one, "low_percent"),
 		              result_number(one, "high_percent"));
 		html_number(p, "%.3f", result_number(one, "mde_percent"));
-		html_cell(p, "%s", result_flag(one, "found") ? "found" : "not found");
+		html_cell(p, "%s", word_of(one));
 	}
 	html_table_end(p);
 }

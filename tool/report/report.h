@@ -60,6 +60,29 @@ void report_costs_find(struct report *r);
 void report_work(const struct report_costs *costs, const json_t *counts, const char *policy,
                  double part[3]);
 
+/**
+ * report_sweep() - how many results from @first on are one sweep of a made-up workload; 1: it is none.
+ */
+size_t report_sweep(const struct report *r, size_t first);
+
+/**
+ * report_workload() - what to call a result of xstate sim: its file, and which of several in it.
+ */
+void report_workload(const struct report *r, size_t i, char *buf, size_t size);
+
+/**
+ * report_missing() - why a result of xstate sim decides nothing, a clause; NULL when it may.
+ */
+const char *report_missing(const struct result *result, char *buf, size_t size);
+
+/**
+ * report_fleet() - the sentences in brief about many hosts: those joined, and, when they are too many
+ * for a sentence each, those that are not.
+ *
+ * Return: true when no run of bench switch needs a sentence of its own any more.
+ */
+bool report_fleet(struct report *r);
+
 /* The sections, in order. */
 void part_brief(struct report *r);
 void part_lab(struct report *r);

@@ -46,7 +46,8 @@
 		});
 
 		function draw() {
-			var arm = arms[pick.value || 0], y = arm.y, shown, sorted, low, high, d = "", i, v;
+			var arm = arms[pick.value || 0], y = arm.y, d = "";
+			var shown, sorted, low, high, i, v, last;
 			width = Math.max(280, svg.clientWidth || 700);
 			svg.setAttribute("viewBox", "0 0 " + width + " " + height);
 			while (svg.lastChild && svg.lastChild.nodeName !== "title")
@@ -71,20 +72,26 @@
 				return left + (x - from) / (to - from) * (width - left - right);
 			}
 			function py(a) {
-				return height - bottom - (a - low) / (high - low) * (height - bottom - 8);
+				var room = height - bottom - 8;
+				return height - bottom - (a - low) / (high - low) * room;
 			}
 			steps(low, high).forEach(function (a) {
 				make(svg, "line", {class: "grid", x1: left, x2: width - right,
 					y1: py(a), y2: py(a)});
-				make(svg, "text", {class: "t e", x: left - 6, y: py(a) + 4}, number(a));
+				make(svg, "text", {class: "t e", x: left - 6, y: py(a) + 4},
+					number(a));
 			});
 			steps(from, to).forEach(function (x) {
-				make(svg, "text", {class: "t m", x: px(x), y: height - 6}, number(x));
+				make(svg, "text", {class: "t m", x: px(x), y: height - 6},
+					number(x));
 			});
-			for (i = Math.max(0, Math.floor(from)); i < Math.min(y.length, Math.ceil(to)); i++)
+			last = Math.min(y.length, Math.ceil(to));
+			for (i = Math.max(0, Math.floor(from)); i < last; i++)
 				if (y[i] !== null && y[i] >= low && y[i] <= high)
-					d += "M" + px(i + 0.5).toFixed(1) + " " + py(y[i]).toFixed(1) + "h.01";
-			make(svg, "path", {d: d, class: "c1", fill: "none", "stroke-linecap": "round",
+					d += "M" + px(i + 0.5).toFixed(1) + " " +
+						py(y[i]).toFixed(1) + "h.01";
+			make(svg, "path", {d: d, class: "c1", fill: "none",
+				"stroke-linecap": "round",
 				"stroke-width": to - from > 1500 ? 1.6 : 3});
 			rest = shown.length - d.split("M").length + 1;
 			say.textContent = arm.name + ", blocks " + Math.floor(from) + " to " +
@@ -94,7 +101,8 @@
 		}
 
 		function set(a, b) {
-			var n = arms[pick.value || 0].y.length, span = Math.min(n, Math.max(8, b - a));
+			var n = arms[pick.value || 0].y.length;
+			var span = Math.min(n, Math.max(8, b - a));
 			from = Math.max(0, Math.min(a, n - span));
 			to = from + span;
 			draw();
