@@ -69,8 +69,8 @@ static int join(const struct request *q)
 		                          ? "no run was quiet by its own limits"
 		                          : "no run has an effect with an interval");
 	if (status == UI_OK && m.copies)
-		ui_note("%zu of these are copies of runs already read (the same seed, machine, "
-			"date and boot) and count once", m.copies);
+		ui_note("copies of runs already read (the same seed, machine, date and boot), which "
+			"count once: %zu", m.copies);
 	if (status == UI_OK && q->output)
 		status = write_json(&m, q->output);
 	if (status == UI_OK && ui.json) {

@@ -126,7 +126,7 @@ int cmd_report(int argc, char **argv)
 		status = spare_inputs(&r, path);
 	copies = status == UI_OK ? results_drop_copies(&r.results) : 0;
 	if (copies)
-		ui_note("%zu of these are copies of results already read, and shown once", copies);
+		ui_note("copies of results already read, left out: %zu", copies);
 	if (status == UI_OK)
 		status = write_page(&r, path);
 	if (status == UI_OK)

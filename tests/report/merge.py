@@ -121,7 +121,7 @@ def runs_and_files(rng, d):
         with open(paths[-1], "w") as f:
             json.dump(c, f)
     r = merge(*paths)
-    check("1 runs on 1 hosts" in r.stdout and "2 of these are copies" in r.stderr, f"told: {r.stderr!r}")
+    check("1 runs on 1 hosts" in r.stdout and "count once: 2" in r.stderr, f"told: {r.stderr!r}")
     copies[1]["seed"] += 1
     check(ask(copies)["runs"] == 2, "another seed is another run")
     before = os.path.getsize(paths[0])

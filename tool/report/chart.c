@@ -7,7 +7,7 @@
 
 #include "ui/utf8.h"
 
-#define CURVE_COLORS 6
+#define CURVE_COLORS 6 /* further curves have them again, dashed */
 #define LETTER       7.2 /* width of one, about */
 
 /* One drawing: its width and the part of it that the scale covers. */
@@ -311,7 +311,8 @@ static void curves(struct plot *d, const struct chart_curve *curve, size_t n, do
 		text(d, flip ? x - 6 : x + 6, s.top + 12, flip ? "t e" : "t", mark);
 	}
 	for (size_t i = 0; i < n; i++) {
-		fprintf(d->page->out, "<g class=\"c%zu\"><title>", i % CURVE_COLORS + 1);
+		fprintf(d->page->out, "<g class=\"c%zu%s\"><title>", i % CURVE_COLORS + 1,
+		        i < CURVE_COLORS ? "" : " dash");
 		html_text(d->page->out, curve[i].name);
 		fputs("</title><polyline class=\"curve\" points=\"", d->page->out);
 		for (size_t k = 0; k < curve[i].n; k++)
@@ -339,7 +340,8 @@ void chart_curves(struct page *p, const struct chart *c, const struct chart_curv
 	figure_begin(p, c);
 	fputs("<ul class=\"legend\">", p->out);
 	for (size_t i = 0; i < n; i++) {
-		fprintf(p->out, "<li><i class=\"c%zu\"></i>", i % CURVE_COLORS + 1);
+		fprintf(p->out, "<li><i class=\"c%zu%s\"></i>", i % CURVE_COLORS + 1,
+		        i < CURVE_COLORS ? "" : " dash");
 		html_text(p->out, curve[i].name);
 		fputs("</li>", p->out);
 	}

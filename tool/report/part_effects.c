@@ -72,8 +72,10 @@ static void show_pair(struct report *r, const json_t *pairs, size_t first, const
 		list[rows++] = row;
 		if (!isfinite(result_number(row, "effect_percent")))
 			continue;
-		snprintf(range[n].label, sizeof(range[n].label), "%.40s, %s",
-		         result_text(row, "touch", "?"), result_flag(row, "both") ? "both" : "one");
+		/* Below so many blocks there is an estimate, but nothing to say how sure it is. */
+		snprintf(range[n].label, sizeof(range[n].label), "%.40s, %s%s",
+		         result_text(row, "touch", "?"), result_flag(row, "both") ? "both" : "one",
+		         isfinite(result_number(row, "low_percent")) ? "" : " (too few blocks)");
 		range[n].low = result_number(row, "low_percent");
 		range[n].middle = result_number(row, "effect_percent");
 		range[n].high = result_number(row, "high_percent");
@@ -214,13 +216,24 @@ static void show_questions(struct report *r, const struct result *result)
 	free(range);
 }
 
+/* Of how many blocks a parity is, where it is more than one beside the parity itself. */
+static const char *sources_of(const json_t *row, char text[32])
+{
+	const double n = result_number(row, "sources");
+
+	text[0] = 0;
+	if (n > 1)
+		snprintf(text, 32, " of %.0f", n);
+	return text;
+}
+
 static void show_kernel(struct report *r, const struct result *result)
 {
 	const json_t *rows = result_list(result->doc, "sections"), *row;
 	size_t most = json_array_size(rows), n = 0, i;
 	struct chart_range *range = calloc(most ? most : 1, sizeof(*range));
 	struct page *p = &r->page;
-	char about[220];
+	char about[220], text[32];
 	const struct chart c = {.title = "RAID parity in a kernel, a section for each 4 KiB block",
 	                        .about = about,
 	                        .unit = "of the speed without a section"};
@@ -232,8 +245,9 @@ static void show_kernel(struct report *r, const struct result *result)
 	{
 		if (!isfinite(result_number(row, "throughput_ratio")))
 			continue;
-		snprintf(range[n].label, sizeof(range[n].label), "%.24s, %.40s",
-		         result_text(row, "way", "?"), result_text(row, "name", "?"));
+		snprintf(range[n].label, sizeof(range[n].label), "%.24s%s, %.40s",
+		         result_text(row, "way", "?"), sources_of(row, text),
+		         result_text(row, "name", "?"));
 		range[n].low = result_number(row, "low_ratio");
 		range[n].middle = result_number(row, "throughput_ratio");
 		range[n].high = result_number(row, "high_ratio");
@@ -249,7 +263,8 @@ static void show_kernel(struct report *r, const struct result *result)
 		json_array_foreach((json_t *)rows, i, row)
 		{
 			html_row(p);
-			html_head_cell(p, "%s", result_text(row, "way", "(a section alone)"));
+			html_head_cell(p, "%s%s", result_text(row, "way", "(a section alone)"),
+			               sources_of(row, text));
 			html_cell(p, "%s", result_text(row, "name", "?"));
 			html_number(p, "%.1f", result_number(row, "median_cycles"));
 			html_number(p, "%.1f", result_number(row, "gigabytes_per_second"));

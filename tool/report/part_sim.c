@@ -170,7 +170,12 @@ static void words(struct report *r, const struct result *result)
 	}
 	json_array_foreach((json_t *)list, i, one)
 	{
-		html_text(out, json_is_string(one) ? json_string_value(one) : "");
+		const char *text = json_is_string(one) ? json_string_value(one) : "";
+
+		/* Was said first. */
+		if (!strncmp(text, "Incomplete:", 11) || !strncmp(text, "Gaps:", 5))
+			continue;
+		html_text(out, text);
 		fputc(' ', out);
 	}
 	if (!strcmp(holds, "over-all-prices"))
