@@ -23,6 +23,7 @@ struct cnt_world {
 	uint64_t ts_writes;     /* CLTS and writes of CR0 that set TS */
 	uint64_t init_reads;    /* XGETBV with ECX = 1 */
 	uint64_t interrupts;    /* sent to the CPU that has a task's only copy */
+	uint64_t fetched;       /* saves that they were sent for */
 	struct xst_cpu *cpus;   /* all CPUs of this machine, by number */
 };
 

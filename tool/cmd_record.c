@@ -13,6 +13,7 @@
 
 #include "sim/run.h"
 #include "ui/opt.h"
+#include "ui/outfile.h"
 #include "ui/ui.h"
 
 enum { O_OUTPUT = 1, O_KEEP };
@@ -53,6 +54,29 @@ static const char *perf(void)
 	return other ? other : "perf";
 }
 
+static volatile sig_atomic_t stopped; /* the signal that asked for an end */
+static volatile pid_t running;         /* perf, or 0 */
+
+/* perf takes it as the end of the recording, and ends the command. */
+static void stop(int number)
+{
+	stopped = number;
+	if (running)
+		kill(running, SIGINT);
+}
+
+/* From here on a signal ends the recording, and not us: perf and its file would be left behind. */
+static void catch_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction new = { .sa_handler = stop }, old;
+
+	sigemptyset(&new.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &new, NULL);
+}
+
 /* Run perf; its exit status, or -1 when it cannot be run. */
 static int run_perf(char *const *argv, bool silent)
 {
@@ -75,9 +99,13 @@ static int run_perf(char *const *argv, bool silent)
 		execvp(perf(), argv);
 		_exit(126);
 	}
+	running = pid;
+	if (stopped)
+		kill(pid, SIGINT);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
+	running = 0;
 	if (!WIFEXITED(status))
 		return 128 + WTERMSIG(status);
 	return WEXITSTATUS(status) == 126 ? -1 : WEXITSTATUS(status);
@@ -168,16 +196,72 @@ static int record(const char *data, char **command, int words)
 	if (!has_recorded(data))
 		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record all CPUs here%s",
 				geteuid() ? ": be root" : "");
-	if (status)
+	if (stopped)
+		ui_note("stopped by signal %d: the trace ends there", (int)stopped);
+	else if (status)
 		ui_note("%s ended with status %d", command[0], status);
+	return UI_OK;
+}
+
+/* perf's own file, copied where it shall be kept. */
+static int keep_data(const char *data, struct outfile *to)
+{
+	const char *path = to->path;
+	char buf[65536];
+	FILE *from = fopen(data, "re");
+	bool ok = from;
+	size_t n;
+
+	while (ok && (n = fread(buf, 1, sizeof(buf), from)))
+		ok = fwrite(buf, 1, n, to->f) == n;
+	ok = ok && !ferror(from) && outfile_commit(to);
+	if (!ok)
+		ui_error(usage.cmd, UI_USAGE, "cannot write %s: %s", path, strerror(errno));
+	if (from)
+		fclose(from);
+	return ok ? UI_OK : UI_USAGE;
+}
+
+/* From the command to both files. */
+static int make(const char *data, char **command, int words, struct outfile *out, struct outfile *keep)
+{
+	const char *path = out->path;
+	struct sim_totals n;
+	char err[400];
+	int status = record(data, command, words);
+
+	if (status == UI_OK && keep->f)
+		status = keep_data(data, keep);
+	if (status != UI_OK)
+		return status;
+	if (sim_convert(data, out, SLOTS_SIGNALS_AUTO, &n, err, sizeof(err)))
+		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
+	ui_note("%s: %.1f s, %llu switches, %llu slots in user mode, %llu events lost", path,
+		(double)n.span_ns / 1e9, (unsigned long long)n.switches,
+		(unsigned long long)n.user_slots, (unsigned long long)n.lost_events);
+	return UI_OK;
+}
+
+/* Both places are tried before anything is run. */
+static int open_outputs(const char *output, const char *keep, struct outfile *out, struct outfile *kept)
+{
+	const char *const paths[] = { output, keep };
+	struct outfile *const files[] = { out, kept };
+
+	if (keep && !strcmp(keep, output))
+		return ui_error(usage.cmd, UI_USAGE, "--keep and -o name the same file");
+	for (int i = 0; i < 2; i++)
+		if (paths[i] && !outfile_open(files[i], paths[i]))
+			return ui_error(usage.cmd, UI_USAGE, "cannot write %s: %s", paths[i],
+					strerror(errno));
 	return UI_OK;
 }
 
 int cmd_record(int argc, char **argv)
 {
 	const char *output = "trace.xst", *keep = NULL;
-	char data[4096], err[400];
-	struct sim_totals n;
+	struct outfile out = { 0 }, kept = { 0 };
+	char data[4096];
 	struct opt_parser p;
 	int id, first = 0, status;
 
@@ -196,22 +280,16 @@ int cmd_record(int argc, char **argv)
 		return ui_error(usage.cmd, UI_USAGE, "name a command after '--'");
 	if (!is_there(argv[first]))
 		return ui_error(usage.cmd, UI_USAGE, "%s: no such command", argv[first]);
-	if (make_temp(data, sizeof(data)))
-		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
-				strerror(errno));
-	status = record(data, argv + first, argc - first);
-	if (status == UI_OK) {
-		const int bad = sim_convert(data, output, SLOTS_SIGNALS_AUTO, &n, err, sizeof(err));
-
-		if (bad)
-			status = ui_error(usage.cmd, UI_CANNOT, "%s", err);
+	catch_signals();
+	status = open_outputs(output, keep, &out, &kept);
+	if (status == UI_OK && make_temp(data, sizeof(data))) {
+		status = ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
+				  strerror(errno));
+	} else if (status == UI_OK) {
+		status = make(data, argv + first, argc - first, &out, &kept);
+		unlink(data);
 	}
-	if (status == UI_OK)
-		ui_note("%s: %.1f s, %llu switches, %llu slots in user mode, %llu events lost", output,
-			(double)n.span_ns / 1e9, (unsigned long long)n.switches,
-			(unsigned long long)n.user_slots, (unsigned long long)n.lost_events);
-	if (status == UI_OK && keep && rename(data, keep))
-		status = ui_error(usage.cmd, UI_USAGE, "cannot write %s: %s", keep, strerror(errno));
-	unlink(data);
+	outfile_drop(&out);
+	outfile_drop(&kept);
 	return status;
 }

@@ -2,8 +2,11 @@
 /* xstate sim: replay a recorded workload under every policy, and say what it costs. */
 #include "cmd.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "read/trace.h"
 #include "sim/hypothesis.h"
@@ -14,6 +17,7 @@
 
 #define NAMES_MAX 1024
 #define SWEEP_MAX 200
+#define DEFAULT_COSTS "zen3"
 
 enum {
 	O_POLICY = 1, O_USE, O_SIGNALS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
@@ -22,7 +26,7 @@ enum {
 
 static const struct opt options[] = {
 	{ O_POLICY, 0, "policy", "LIST", "policies by name or fields (load=use,keep,\npreload=5), comma separated, ; between two of\nfields; default: all that have a name" },
-	{ O_USE, 0, "use", "HOW", "which slots used the registers: live (at most\nthese; the default), all, none, p=0.3, or\nby-comm=FILE with lines 'program 0.3'" },
+	{ O_USE, 0, "use", "HOW", "which slots used the registers: live (at most\nthese; the default), all, none, p=0.3, or\nby-comm=FILE with lines 'program 0.3'; programs\nnot named there: none, or as a line '* 0.1' says" },
 	{ O_SIGNALS, 0, "signals", "HOW", "handlers where the trace has no signal events:\nauto (SIGCHLD, by program), none, all" },
 	{ O_COSTS, 'c', "costs", "FILE", "prices: what 'xstate bench insn -o FILE' wrote,\nor a built-in table (zen3, zen3-fxsr,\nemerald-rapids, k10); default zen3" },
 	{ O_TRAP, 0, "trap", "LOW-HIGH", "cycles of #NM and back" },
@@ -32,10 +36,10 @@ static const struct opt options[] = {
 	{ O_BARE, 0, "bare-metal", NULL, "assume the traps of a machine without hypervisor" },
 	{ O_HYPOTHETICAL, 0, "hypothetical", NULL, "rows for ideas nobody built" },
 	{ O_PROGRAMS, 0, "programs", NULL, "count by program too" },
-	{ O_SAVE, 'o', "save", "FILE", "write the trace as records, for faster reading" },
+	{ O_SAVE, 'o', "save", "FILE", "write the trace as records, for faster reading\n(elsewhere -o is the result; here that is -j > FILE)" },
 	{ O_STATE, 0, "state", "FILE", "begin where FILE left off, and write it: for the\npieces of one trace" },
 	{ O_CUT, 0, "cut", "N", "with --save: pieces of N records, FILE.0, FILE.1" },
-	{ O_MERGE, 0, "merge", NULL, "arguments are results (-j) to be added up" },
+	{ O_MERGE, 0, "merge", NULL, "arguments are results (-j) to be added up; give\n-c again, prices are not taken from them" },
 	{ O_SYNTHETIC, 0, "synthetic", "SPEC", "no trace: tasks=8,cpus=2,slots=1000000,use=0.5,\nidle=0,mean-us=100,seed=1, any of them" },
 	{ O_SWEEP, 0, "sweep", "N", "with --synthetic: use from 0 to 1 in N steps" },
 	{ O_SEED, 0, "seed", "N", "for --use p=...; default 1" },
@@ -53,7 +57,7 @@ static const struct opt_usage usage = {
 	.opts = options,
 	.examples = "xstate sim trace.xst                        all policies, built-in prices\n"
 		    "perf script | xstate sim - -c costs.json    with this machine's prices\n"
-		    "xstate sim --merge a.json b.json            many machines' results as one\n"
+		    "xstate sim --merge *.json -c costs.json     many machines' results as one\n"
 		    "xstate sim --synthetic use=0.2,tasks=16     no trace at all\n",
 };
 
@@ -66,6 +70,7 @@ struct request {
 	const char **paths;
 	size_t path_count;
 	bool hypothetical, merge, given; /* given: policies */
+	bool assumed;                    /* --use, --signals, --seed or --programs were given */
 	uint64_t sweep;
 };
 
@@ -90,6 +95,8 @@ static int add_policies(struct request *q, const char *list)
 		name[length] = '\0';
 		if (xst_policy_parse(name, &policy, &diag))
 			return ui_error(usage.cmd, UI_USAGE, "policy '%s': %s", name, diag.rule);
+		if (sim_row_find(&q->plan.rows, name))
+			return ui_error(usage.cmd, UI_USAGE, "policy '%s' is asked for twice", name);
 		if (!sim_row_add(&q->plan.rows, name, &policy, ""))
 			return refuse("too many policies");
 	}
@@ -110,40 +117,76 @@ static bool read_range(const char *text, struct sim_range *r)
 	       r->low <= r->high && r->high <= 1e9;
 }
 
+/* A name that is listed already, or NULL. */
+static const struct sim_use_name *find_name(const struct sim_use *use, const char *name)
+{
+	for (size_t i = 0; i < use->name_count; i++)
+		if (!strcmp(use->names[i].name, name))
+			return &use->names[i];
+	return NULL;
+}
+
+/* Takes "program 0.3" apart; false when it is something else or one too many. */
+static bool add_name(struct sim_use *use, char *line)
+{
+	char *gap = strrchr(line, ' ');
+	double p;
+
+	if (!gap || gap == line || gap - line > 15 || !opt_f64(gap + 1, &p) || !(p >= 0 && p <= 1) ||
+	    use->name_count == NAMES_MAX)
+		return false;
+	*gap = '\0';
+	if (find_name(use, line))
+		return false;
+	if (!strcmp(line, "*"))
+		use->p = p;
+	snprintf(use->names[use->name_count].name, 16, "%.15s", line);
+	use->names[use->name_count++].p = p;
+	return true;
+}
+
+static int bad_names(const char *path, const char *why)
+{
+	return ui_error(usage.cmd, UI_USAGE, "%s: %s", path, why);
+}
+
 /* Lines of a program's name and the share of its slots that use the registers; "*" is all others. */
 static int read_names(struct request *q, const char *path)
 {
 	struct sim_use *use = &q->plan.use;
-	char line[160], share[32];
-	FILE *f = fopen(path, "r");
-	unsigned number = 0;
+	char line[160];
+	struct stat st;
+	FILE *f = fopen(path, "re");
 	int status = UI_OK;
 
 	if (!f)
-		return ui_error(usage.cmd, UI_USAGE, "%s: cannot be read", path);
-	use->names = calloc(NAMES_MAX, sizeof(*use->names));
-	while (use->names && fgets(line, sizeof(line), f) && status == UI_OK) {
-		char *end = line + strcspn(line, "\n"), *gap;
-		double p;
-
-		number++;
-		*end = '\0';
-		if (!line[0] || line[0] == '#')
-			continue;
-		gap = strrchr(line, ' ');
-		if (!gap || gap == line || gap - line > 15 || strlen(gap + 1) >= sizeof(share) ||
-		    !opt_f64(gap + 1, &p) || p < 0 || p > 1 || use->name_count == NAMES_MAX) {
-			status = ui_error(usage.cmd, UI_USAGE, "%s: line %u is not a program's name of "
-					  "15 characters at most and a share from 0 to 1", path,
-					  number);
-		} else {
-			*gap = '\0';
-			if (!strcmp(line, "*"))
-				use->p = p;
-			snprintf(use->names[use->name_count].name, 16, "%.15s", line);
-			use->names[use->name_count++].p = p;
-		}
+		return bad_names(path, strerror(errno));
+	if (fstat(fileno(f), &st) || !(S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
+		fclose(f);
+		return bad_names(path, "is no file of programs' names");
 	}
+	free(use->names);
+	use->name_count = 0;
+	use->p = 0;
+	use->names = calloc(NAMES_MAX, sizeof(*use->names));
+	q->plan.rows.use_content = 0xcbf29ce484222325u;
+	for (unsigned number = 1; use->names && status == UI_OK && fgets(line, sizeof(line), f); number++) {
+		/* FNV-1a: two files of one path are known apart. */
+		for (const char *p = line; *p; p++)
+			q->plan.rows.use_content = (q->plan.rows.use_content ^ (unsigned char)*p) *
+						   0x100000001b3u;
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0] && line[0] != '#' && !add_name(use, line))
+			status = ui_error(usage.cmd, UI_USAGE, "%s: line %u is not a program's name of "
+					  "15 characters at most and a share from 0 to 1, each name once",
+					  path, number);
+	}
+	if (status == UI_OK && ferror(f))
+		status = bad_names(path, strerror(errno));
+	else if (status == UI_OK && !use->names)
+		status = ui_error(usage.cmd, UI_CANNOT, "out of memory");
+	else if (status == UI_OK && !use->name_count)
+		status = bad_names(path, "no program's name in it");
 	fclose(f);
 	return status;
 }
@@ -198,8 +241,10 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 		q->given = true;
 		return add_policies(q, p->arg);
 	case O_USE:
+		q->assumed = true;
 		return read_use(q, p);
 	case O_SIGNALS:
+		q->assumed = true;
 		return read_signals(q, p);
 	case O_COSTS:
 		q->costs_name = p->arg;
@@ -213,13 +258,15 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 		return p->status;
 	case O_GUEST:
 	case O_BARE:
+		if (q->guest >= 0 && q->guest != (id == O_GUEST))
+			return refuse("--guest and --bare-metal exclude each other");
 		q->guest = id == O_GUEST;
 		return UI_OK;
 	case O_HYPOTHETICAL:
 		q->hypothetical = true;
 		return UI_OK;
 	case O_PROGRAMS:
-		q->plan.programs = true;
+		q->assumed = q->plan.programs = true;
 		return UI_OK;
 	case O_SAVE:
 		q->plan.save = p->arg;
@@ -240,6 +287,7 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 	case O_SEED:
 		if (!opt_get_u64(p, 0, UINT64_MAX, &q->plan.use.seed))
 			return p->status;
+		q->assumed = true;
 		q->plan.rows.seed = q->plan.use.seed;
 		return UI_OK;
 	default:
@@ -247,13 +295,25 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 	}
 }
 
+/* Neither a table nor a file. */
+static int bad_table(const char *name)
+{
+	char names[160] = "";
+
+	for (size_t i = 0, at = 0; sim_costs_names(i) && at < sizeof(names); i++)
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
+				       sim_costs_names(i));
+	return ui_error(usage.cmd, UI_USAGE, "%s: no such file, and the built-in tables are %s", name, names);
+}
+
 static int read_costs(struct request *q)
 {
-	const char *name = q->costs_name ? q->costs_name : "zen3";
+	const char *name = q->costs_name ? q->costs_name : DEFAULT_COSTS;
 	char err[400];
 
 	if (!sim_costs_builtin(&q->costs, name) && sim_costs_read(&q->costs, name, err, sizeof(err)))
-		return ui_error(usage.cmd, UI_USAGE, "%s", err);
+		return access(name, F_OK) && !strchr(name, '/') ? bad_table(name)
+								 : ui_error(usage.cmd, UI_USAGE, "%s", err);
 	if (q->guest >= 0)
 		sim_costs_ring0(&q->costs, q->guest);
 	if (q->trap.high >= 0)
@@ -268,10 +328,13 @@ static int read_costs(struct request *q)
 /* What cannot go together, and what is missing. */
 static int settle(struct request *q)
 {
-	if (q->merge && (q->synthetic || q->plan.save || q->plan.rows.row_count || q->hypothetical))
+	if (q->merge && (q->synthetic || q->plan.save || q->plan.rows.row_count || q->hypothetical ||
+			 q->assumed))
 		return refuse("--merge takes policies and assumptions from the results");
 	if (q->sweep && !q->synthetic)
 		return refuse("--sweep goes with --synthetic");
+	if (q->sweep && q->plan.save)
+		return refuse("--sweep writes no records: each of its points would be a trace");
 	if (q->synthetic && q->path_count)
 		return refuse("--synthetic takes no trace");
 	if (q->plan.cut && (!q->plan.save || !strcmp(q->plan.save, "-") || q->plan.state))
@@ -291,7 +354,9 @@ static int settle(struct request *q)
 
 static void show(const struct request *q, const struct sim_result *r)
 {
-	if (ui.json)
+	if (q->plan.save && !strcmp(q->plan.save, "-"))
+		ui_note("%llu records written", (unsigned long long)r->total.records);
+	else if (ui.json)
 		sim_print_json(stdout, r, &q->costs);
 	else
 		sim_print(stdout, r, &q->costs);
@@ -318,9 +383,9 @@ static int run_traces(struct request *q)
 			status = ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE, "%s",
 					  err);
 	}
-	if (status == UI_OK && q->plan.save && !strcmp(q->plan.save, "-"))
-		ui_note("%llu records written", (unsigned long long)sum.total.records);
-	else if (status == UI_OK)
+	if (status == UI_OK && q->merge && !q->costs_name)
+		ui_note("no -c: the prices are those of the built-in table %s", DEFAULT_COSTS);
+	if (status == UI_OK)
 		show(q, &sum);
 	sim_result_free(&sum);
 	return status;
@@ -346,8 +411,9 @@ static int run_synthetic(struct request *q)
 	char err[400];
 
 	if (!synth_parse(q->synthetic, &s))
-		return refuse("--synthetic wants tasks=N,cpus=M,slots=N,use=P,idle=P,mean-us=T,seed=N, with "
-			      "as many tasks as CPUs at least and shares from 0 to 1");
+		return ui_error(usage.cmd, UI_USAGE, "--synthetic wants tasks=N,cpus=M,slots=N,use=P,idle=P,"
+				"mean-us=T,seed=N, each once, with as many tasks as CPUs at least, up to %u "
+				"tasks and %u CPUs, and shares from 0 to 1", SYNTH_TASKS_MAX, REC_CPUS_MAX);
 	for (uint64_t i = 0; i < points; i++) {
 		struct sim_result sum = { 0 };
 

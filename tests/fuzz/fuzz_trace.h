@@ -41,8 +41,9 @@ static inline void fuzz_begin(struct fuzz_machine *m)
 static inline void fuzz_end(struct fuzz_machine *m)
 {
 	struct sim_totals n;
+	bool more;
 
-	(void)replay_end(m->replay, &n);
+	(void)replay_end(m->replay, &n, &more);
 	for (int i = 0; i < FUZZ_LANES; i++) {
 		for (unsigned cpu = 0; cpu < replay_cpus(m->replay); cpu++) {
 			struct lane_counts c;

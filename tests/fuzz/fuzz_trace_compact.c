@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rec_header head = { .magic = REC_MAGIC, .version = REC_VERSION };
 	struct fuzz_machine m;
 	struct trace_input in;
+	struct rec_place place = { 0 };
 	char err[512] = "";
+	uint64_t sum = 0;
 	uint8_t *bytes;
 	int bad;
 
@@ -29,10 +31,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		abort();
 	if (framed) {
-		const struct rec end = { .kind = REC_END, .arg = (uint32_t)(size / sizeof(end)) };
+		struct rec end = { .kind = REC_END, .arg = (uint32_t)(size / sizeof(end)) };
 
 		memcpy(bytes, &head, sizeof(head));
 		memcpy(bytes + sizeof(head), data, size);
+		for (size_t at = 0; at < size; at += sizeof(struct rec)) {
+			struct rec r;
+
+			memcpy(&r, data + at, sizeof(r));
+			sum = rec_sum(sum, &r, 1);
+		}
+		end.cpu = rec_check(sum);
 		memcpy(bytes + sizeof(head) + size, &end, sizeof(end));
 		size += sizeof(head) + sizeof(end);
 	} else {
@@ -40,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	fuzz_begin(&m);
 	fuzz_input(&in, bytes, size);
-	bad = trace_read_compact(&in, 0, put, &m, err, sizeof(err));
+	bad = trace_read_compact(&in, &place, put, &m, err, sizeof(err));
 	if (bad && !err[0] && !replay_why(m.replay))
 		abort();
 	fuzz_sentence(err);

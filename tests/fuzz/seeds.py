@@ -276,5 +276,8 @@ life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SW
 life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
 put("trace_compact", "life", b"\1" + life)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
-put("trace_compact", "file", b"\0" + b"XSTTRACE" + struct.pack("<II", 1, 0) + bytes(48) + life +
-    rec(13, 0, 0, 1, len(life) // 16))
+halves = struct.unpack(f"<{len(life) // 8}Q", life)
+total = (sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64
+check = (total >> 48 ^ total >> 32 ^ total >> 16 ^ total) & 0xffff
+put("trace_compact", "file", b"\0" + b"XSTTRACE" + struct.pack("<II", 2, 0) + bytes(48) + life +
+    rec(13, 0, check, 1, len(life) // 16))

@@ -7,9 +7,11 @@ import lzma
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 part, XSTATE, SOURCE = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
 SHARED = os.environ.get("XST_SHARED") or os.path.join(SOURCE, "..", "shared")
@@ -121,9 +123,29 @@ def traces():
     [doc] = sim(known[0][0], "--programs")
     check(sum(p["slots"] for p in doc["programs"]) == doc["totals"]["slots"], "slots by program")
     for k, p in enumerate(doc["policies"]):
-        check(sum(t["policies"][k]["loads"] for t in doc["programs"]) <= p["loads"], "loads by program")
+        for what in ["saves", "loads", "traps"]:
+            got = sum(t["policies"][k][what] for t in doc["programs"])
+            check(got == p[what], f"{p['policy']}: {what} by program are {got}, all are {p[what]}")
         check(sum(c["policies"][k]["loads"] for c in doc["cpus"]) == p["loads"], "loads by CPU")
     check(counts(doc) == counts(sim(known[0][0])[0]), "counting by program changes the counts")
+    # Two tasks that take turns: a load is charged to whose registers come, a save to whose go.
+    made = b"".join(
+        b" %s %d [000] %d.%06d: sched:sched_switch: prev_comm=%s prev_pid=%d prev_prio=120 prev_state=S ==> "
+        b"next_comm=%s next_pid=%d next_prio=120\n" % (a, p, 1 + i // 1000, i % 1000 * 1000, a, p, b, q)
+        for i in range(300) for a, p, b, q in [[(b"one", 11, b"two", 12), (b"two", 12, b"three", 13),
+                                                (b"three", 13, b"one", 11)][i % 3]])
+    [doc] = sim("-", "--programs", data=made)
+    eager = [p["policy"] for p in doc["policies"]].index("eager")
+    loads = {t["name"]: t["policies"][eager]["loads"] for t in doc["programs"]}
+    saves = {t["name"]: t["policies"][eager]["saves"] for t in doc["programs"]}
+    check(loads == {"one": 101, "two": 100, "three": 100} or loads == {"one": 100, "two": 100, "three": 100},
+          f"loads of three that take turns: {loads}")
+    check(saves == {"one": 100, "two": 100, "three": 100}, f"their saves: {saves}")
+    [doc] = sim("--synthetic", "tasks=8,cpus=4,slots=20000,use=0.7,idle=0.2", "--programs")
+    for k, p in enumerate(doc["policies"]):
+        for what in ["saves", "loads", "traps"]:
+            check(sum(t["policies"][k][what] for t in doc["programs"]) == p[what],
+                  f"{what} of {p['policy']} on four CPUs")
 
 
 def monoid():
@@ -140,7 +162,8 @@ def monoid():
         check(r.returncode == 0, f"merge: {r.stderr.decode()}")
         open(at("sum.json"), "wb").write(r.stdout)
         doc = json.loads(r.stdout)
-        doc["programs"].sort(key=lambda p: p["name"])
+        for key, by in ("programs", "name"), ("parts", "after"):
+            doc[key] = sorted(doc[key] or [], key=lambda p: p[by])
         del doc["cpus"]
         return doc
 
@@ -151,6 +174,27 @@ def monoid():
     merge(files[2], files[3])
     shutil.copy(at("sum.json"), at("right.json"))
     check(merge(at("left.json"), at("right.json")) == whole, "the grouping matters")
+    # What would be wrong and look right.
+    open(at("plain.json"), "wb").write(run("sim", "-j", texts[0]).stdout)
+    error(run("sim", "--merge", files[1], at("plain.json")), 2, "--programs", "merge with programs and without")
+    error(run("sim", "--merge", files[0], files[1], files[0]), 2, "counted twice", "a trace twice")
+    error(run("sim", "--merge", at("left.json"), files[1]), 2, "counted twice", "a sum and a part of it")
+    error(run("sim", texts[0], texts[0]), 2, "counted twice", "a trace twice in one run")
+    check(any(v.startswith("Mixed") for v in whole["verdict"]), "made-up and recorded are mixed in silence")
+    for args in [["--use", "all"], ["--signals", "none"], ["--seed", "2"], ["--programs"]]:
+        error(run("sim", "--merge", files[0], *args), 2, "--merge takes", f"merge {args}")
+    check(b"zen3" in run("sim", "--merge", files[0]).stderr and
+          b"zen3" not in run("sim", "--merge", "-c", "k10", files[0]).stderr, "prices of a merge in silence")
+    for name, text in [("u1", "cc1 1\n"), ("u2", "cc1 0.5\n")]:
+        open(at("names"), "w").write(text)
+        open(at(name), "wb").write(run("sim", "-j", "--use", "by-comm=" + at("names"), texts[name == "u1"]).stdout)
+    error(run("sim", "--merge", at("u1"), at("u2")), 2, "different assumptions", "merge of two lists of names")
+    for seed in "1", "2":
+        open(at("s" + seed), "wb").write(run("sim", "-j", "--use", "p=0.5", "--seed", seed,
+                                             texts[int(seed) - 1]).stdout)
+    error(run("sim", "--merge", at("s1"), at("s2")), 2, "different seeds", "merge of two seeds")
+    open(at("nothing.json"), "w").close()
+    error(run("sim", "--merge", at("nothing.json")), 2, "empty, not a result", "merge of an empty file")
     single = json.load(open(files[0]))
     one = merge(files[0])
     check(counts(one) == counts(single) and one["totals"] == single["totals"], "one result merged is another")
@@ -172,12 +216,29 @@ def monoid():
             open(at(f"part{k}.json"), "wb").write(r.stdout)
             out.append(at(f"part{k}.json"))
         total, want = merge(*out), sim(*args)[0]
+        check(not any("Incomplete" in v for v in total["verdict"]), "pieces are missing from all of them")
+        for gone in 0, 1, len(out) - 1:
+            part = merge(*(out[:gone] + out[gone + 1:]))
+            check(any("a piece of a trace is missing" in v for v in part["verdict"]) and
+                  part["holds"] == "events-lost", f"piece {gone} is missing in silence")
+        open(at("whole.json"), "wb").write(run("sim", "-j", *args).stdout)
+        error(run("sim", "--merge", at("whole.json"), out[-1]), 2, "counted twice", "a whole and its last piece")
         check(counts(total) == counts(want), f"pieces of {args} are not the whole")
-        for key in ["slots", "user_slots", "used_slots", "switches", "forks", "observed_restores", "span_ns"]:
+        for key in ["slots", "user_slots", "used_slots", "switches", "forks", "observed_restores", "span_ns",
+                    "traces", "traces_with_fpu", "traces_with_restores"]:
             check(total["totals"][key] == want["totals"][key], f"{key} of pieces")
         # Each by itself they are not, but for a load for each task and CPU at each cut.
         error(run("sim", pieces[1]), 2, "--state goes on", "a piece alone")
         error(run("sim", "--state", at(f"state{i}"), pieces[1]), 2, "comes next", "a piece out of order")
+    # The state of one trace does not go on in another, nor in the same cut otherwise.
+    os.remove(at("state0"))
+    check(run("sim", "--state", at("state0"), at("cut0.0")).returncode == 0, "the first piece again")
+    error(run("sim", "--state", at("state0"), at("cut1.1")), 2, "of another trace", "a piece of another trace")
+    r = run("sim", "-q", "--save", at("cut0"), "--cut", "100000", texts[0])
+    check(r.returncode == 0 and not r.stderr, f"cut again: {r.stderr}")
+    r = run("sim", "--save", at("cut0"), "--cut", "100000", texts[0])
+    check(b"an earlier cut left it" in r.stderr, f"pieces of an earlier cut: {r.stderr}")
+    error(run("sim", "--state", at("state0"), at("cut0.0")), 2, "comes next", "a piece again")
     error(run("sim", "--state", out[0], pieces[0]), 2, "not a state", "a state that is none")
     error(run("sim", "--state", at("state0"), "--policy", "eager", pieces[0]), 2, "not a state", "other policies")
     open(at("other.json"), "wb").write(run("sim", "-j", "--use", "all", texts[0]).stdout)
@@ -221,6 +282,15 @@ def synthetic():
     b = doc["break_even"]
     for end in ["low", "high"]:
         check(abs(b[f"formula_{end}_per_million"] - b[f"counted_{end}_per_million"]) < 200, f"break-even {b}")
+    # Idle takes time: half of the switches go there, for as long as a slot takes.
+    a, b = (sim("--synthetic", f"tasks=4,cpus=2,slots=100000,idle={i},mean-us=50,seed={seed}")[0]["totals"]
+            for i in ("0", "1"))
+    check(abs(b["span_ns"] / a["span_ns"] - 2) < 0.05, f"idle takes no time: {a['span_ns']}, {b['span_ns']}")
+    check(abs(a["span_ns"] / (100000 * 50e3 / 2) - 1) < 0.05, f"slots of 50 us: {a['span_ns']}")
+    # Without time there is no share of a CPU.
+    [doc] = sim("--synthetic", "mean-us=0,slots=2000,use=1")
+    check(row(doc, "eager")["cpu_share_low"] is None and any("cycles a slot" in v for v in doc["verdict"]) and
+          not any("% of one CPU" in v for v in doc["verdict"]), f"no time: {doc['verdict']}")
     docs = sim("--synthetic", "slots=3000", "--sweep", "4")
     check([round(d["used_slots_per_million"], -5) for d in docs] == [0, 300000, 500000, 700000, 1000000] or
           [round(d["used_slots_per_million"] / 250000) for d in docs] == [0, 1, 2, 3, 4], "sweep")
@@ -267,16 +337,52 @@ def manners():
     [doc] = sim("-", data=b"".join(lines))
     check(doc["totals"]["lost_events"] == 12 and doc["holds"] == "events-lost" and
           any("12 events were lost" in v for v in doc["verdict"]), f"lost: {doc['verdict']}")
+    # perf's way to say it; what each event counted at the end comes beside, and the larger is true.
+    lines[300] = b"make  2345 [001]  1449.800000: PERF_RECORD_LOST lost 75\n"
+    for end, want in (b"", 75), (b"make  2345 [001]  1450.0: PERF_RECORD_LOST_SAMPLES lost 90\n", 90), \
+            (b"make  2345 [001]  1450.0: PERF_RECORD_LOST_SAMPLES lost 60\n", 75):
+        [doc] = sim("-", data=b"".join(lines) + end)
+        check(doc["totals"]["lost_events"] == want and doc["holds"] == "events-lost", f"perf lost {want}: "
+              f"{doc['totals']['lost_events']}")
+        check(doc["totals"]["odd_lines"] == 0, "lost is odd")
+    del lines[300]
+    # What is no event is counted; what cannot be a text at all is refused.
+    [doc] = sim("-", data=b"".join(lines[:500] + [b"garbage\n"] * 3 + lines[500:]))
+    check(doc["totals"]["odd_lines"] == 3 and any("3 lines are no event" in v for v in doc["verdict"]), "odd lines")
+    error(run("sim", "-", data=b"".join(lines[:400] + [b"# x\0y\n"] + lines[400:])), 2, "zero byte in line 401", "NUL")
+    error(run("sim", "-", data=b"".join(l for l in lines if b"sched_switch" not in l)), 2, "not one sched_switch",
+          "a trace without switches")
+    error(run("sim", "-", data=text + text), 2, "time runs backwards", "two traces put together")
+    named = b"a b [1] 1.2: x: 77 [000] 1449.9: sched:sched_switch: prev_comm=a b [1] 1.2: x: prev_pid=77 " \
+            b"prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n"
+    [doc] = sim("-", data=named)
+    check(doc["totals"]["switches"] > 0, "a name that looks like a CPU and a time")
+    places(text, good)
+    open(at("no-names"), "w").write("# nobody\n")
+    open(at("twice"), "w").write("sh 0.1\nsh 0.2\n")
     for args, words in [
         ([], "name a trace"),
         (["--policy", "nosuch", "x"], "nosuch"),
         (["--use", "p=2", "x"], "--use"),
-        (["--use", "by-comm=" + at("nowhere"), "x"], "cannot be read"),
+        (["--use", "by-comm=" + at("nowhere"), "x"], "No such file"),
+        (["--use", "by-comm=" + tmp.name, "x"], "is no file of programs' names"),
+        (["--use", "by-comm=/dev/zero", "x"], "is no file of programs' names"),
+        (["--use", "by-comm=" + at("no-names"), "x"], "no program's name in it"),
+        (["--use", "by-comm=" + at("twice"), "x"], "each name once"),
         (["--trap", "9-3", "x"], "--trap"),
         (["--costs", at("nowhere"), "x"], "nowhere"),
         (["--costs", at("t.xst"), "x"], "t.xst"),
         (["--synthetic", "tasks=1,cpus=2"], "--synthetic wants"),
         (["--synthetic", "use=1", "x"], "takes no trace"),
+        (["--synthetic", "use=1,,tasks=3"], "--synthetic wants"),
+        (["--synthetic", "use=1,"], "--synthetic wants"),
+        (["--synthetic", ""], "--synthetic wants"),
+        (["--synthetic", "use=1,use=0"], "each once"),
+        (["--synthetic", "tasks=1000000"], "65536 tasks"),
+        (["--synthetic", "slots=10", "--sweep", "2", "-o", at("sweep.xst")], "--sweep writes no records"),
+        (["--policy", "eager,lazy,eager", "x"], "asked for twice"),
+        (["--guest", "--bare-metal", "x"], "exclude each other"),
+        (["--costs", "zen9", "x"], "zen3-fxsr"),
         (["--sweep", "3", "x"], "--sweep goes with"),
         (["--save", at("nodir/x"), at("t.xst")], "cannot write"),
     ]:
@@ -307,6 +413,41 @@ def manners():
           e["cycles_low"] == e["cycles_high"] == 100 * e["saves"] + 200 * e["loads"], f"costs: {doc['costs']}")
 
 
+def places(text, good):
+    """Where records and states go: all or nothing, devices and links stay what they are."""
+    def save(to, **more):
+        return subprocess.run([XSTATE, "sim", "-q", "-", "-o", to], input=text, capture_output=True, timeout=60, **more)
+    check(save("/dev/null").returncode == 0 and not os.path.isfile("/dev/null"), "/dev/null is gone")
+    os.symlink("real.xst", at("link.xst"))
+    open(at("real.xst"), "w").close()
+    check(save(at("link.xst")).returncode == 0 and os.path.islink(at("link.xst")) and
+          open(at("real.xst"), "rb").read() == good, "a link is not followed")
+    check(save(at("mask.xst"), umask=0o077).returncode == 0 and os.stat(at("mask.xst")).st_mode & 0o777 == 0o600,
+          "the umask is not heeded: names of programs are in it")
+    os.chmod(at("mask.xst"), 0o640)
+    check(save(at("mask.xst")).returncode == 0 and os.stat(at("mask.xst")).st_mode & 0o777 == 0o640, "the mode is lost")
+    shutil.copy(at("t.xst"), at("same.xst"))
+    os.link(at("same.xst"), at("same2.xst"))
+    for to in "same.xst", "same2.xst":
+        error(run("sim", at("same.xst"), "-o", at(to)), 2, "trace that is read", f"-o {to} over the input")
+    error(run("sim", at("same.xst"), "--state", at("same2.xst")), 2, "not a state", "--state over the input")
+    check(open(at("same.xst"), "rb").read() == good, "the input was changed")
+    # A state: none at first, and only then.
+    for to, words in (tmp.name, "Is a directory"), (at("t.xst") + "/x", "Not a directory"), (at("no/x"), "No such file"):
+        r = run("sim", "--state", to, at("t.xst"))
+        check(r.returncode == 2 and words in r.stderr.decode(), f"--state {to}: {r.stderr}")
+    os.symlink("state-real", at("state-link"))
+    os.symlink(at("victim"), at("state-link.new"))
+    open(at("victim"), "w").write("victim")
+    check(run("sim", "-q", "--state", at("state-real"), at("t.xst")).returncode == 0, "a state")
+    os.remove(at("state-link"))
+    check(open(at("victim")).read() == "victim" and os.path.isfile(at("state-real")), "a planted link was followed")
+    # Records on standard output are records and nothing else.
+    made = run("sim", "-q", "--synthetic", "slots=500,tasks=3", "-o", "-")
+    check(made.returncode == 0 and sim("-", data=made.stdout)[0]["totals"]["slots"] == 500, "synthetic | sim -")
+    check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
 def record():
     error(run("record"), 2, "name a command", "record of nothing")
     error(run("record", "--", "/no/such/command"), 2, "no such command", "record of nothing there")
@@ -326,6 +467,34 @@ def record():
     check(counts(a) == counts(b), "perf.data and what was made of it differ")
     check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
     error(run("sim", "-", data=open(at("perf.data"), "rb").read()), 2, "must be a file", "perf.data on stdin")
+    # A buffer too small for the machine's events: what is lost is said.
+    open(at("perf"), "w").write("#!/bin/sh\nfor a; do shift; [ \"$a\" = 1024 ] && a=1; set -- \"$@\" \"$a\"; done\n"
+                                "exec perf \"$@\"\n")
+    os.chmod(at("perf"), 0o755)
+    r = run("record", "-o", at("lost.xst"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
+            env={"XSTATE_PERF": at("perf")})
+    check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
+    lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
+    print("lost with a buffer of one page:", lost)
+    check(lost > 0 and f"{lost} events lost".encode() in r.stderr, f"nothing is lost: {r.stderr}")
+    # A signal to the recorder alone ends all of it, and leaves the trace of what was until then.
+    p = subprocess.Popen([XSTATE, "record", "-o", at("int.xst"), "--", "sleep", "60.25"], stderr=subprocess.PIPE,
+                         env={**os.environ, "TMPDIR": tmp.name})
+    for _ in range(100):
+        if any(f.startswith("xstate-record") and os.path.getsize(at(f)) for f in os.listdir(tmp.name)):
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=30)[1]
+    check(p.returncode == 0 and b"stopped by signal 2" in said, f"a stopped record: {p.returncode} {said}")
+    check(b"sleep\x0060.25" not in b"".join(open(f"/proc/{d}/cmdline", "rb").read() for d in os.listdir("/proc")
+                                            if d.isdigit() and os.path.exists(f"/proc/{d}/cmdline")),
+          "the command goes on")
+    check(not [f for f in os.listdir(tmp.name) if f.startswith("xstate-record")], "a temporary file is left")
+    sim(at("int.xst"))
+    error(run("record", "-o", at("no/x"), "--", "true"), 2, "cannot write", "record to nowhere")
+    error(run("record", "-o", at("x"), "--keep", at("x"), "--", "true"), 2, "same file", "record twice to one file")
     open(at("cut.data"), "wb").write(open(at("perf.data"), "rb").read()[:5000])
     r = run("sim", at("cut.data"))
     check(r.returncode == 2 and r.stderr.count(b"\n") == 1, f"perf.data cut off: {r.returncode} {r.stderr}")

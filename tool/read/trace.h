@@ -27,7 +27,7 @@ enum trace_kind {
 	TRACE_SIGNAL,      /* flag: a handler takes it */
 	TRACE_SIGRETURN,   /* a handler returns; one that jumps out of itself never does */
 	TRACE_SECTION,     /* the kernel begins to use the registers */
-	TRACE_LOST,        /* arg events are missing */
+	TRACE_LOST,        /* arg events are missing; flag: by an account made at the end */
 };
 
 struct trace_event {
@@ -100,6 +100,10 @@ struct trace_tally {
 	uint64_t lines;   /* or records */
 	uint64_t events;  /* those of a kind above */
 	uint64_t odd;     /* lines that are no event of any kind */
+	/* Events that were lost, by two accounts: where it was noticed, and what each event counted
+	 * until the end. The larger is true: the first misses the last ones, the second is not always
+	 * there. */
+	uint64_t lost_there, lost_at_end;
 };
 
 /**

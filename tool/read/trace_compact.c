@@ -1,17 +1,45 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Our own records, sim/rec.h: read in batches, written so that a file is there whole or not at all. */
+/* Our own records, sim/rec.h, read in batches. */
 #include "read/trace_compact.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BATCH 4096u
 
-int trace_read_compact(struct trace_input *in, uint32_t piece,
+static int check_header(const struct trace_input *in, const struct rec_header *head,
+			const struct rec_place *place, char *err, size_t errlen)
+{
+	if (head->version != REC_VERSION)
+		snprintf(err, errlen, "%s: records of version %u, this program reads version %u",
+			 in->name, head->version, REC_VERSION);
+	else if (head->piece != place->piece && place->piece)
+		snprintf(err, errlen, "%s: piece %u of a trace, where piece %u comes next", in->name,
+			 head->piece, place->piece);
+	else if (head->piece != place->piece)
+		snprintf(err, errlen, "%s: piece %u of a trace: --state goes on from the one before",
+			 in->name, head->piece);
+	else if (head->before != place->sum)
+		snprintf(err, errlen, "%s: piece %u of another trace, or cut otherwise, than the piece "
+			 "before it", in->name, head->piece);
+	else
+		return 0;
+	return -1;
+}
+
+/* A batch's records up to its END into the sum, which END then must name. */
+static bool is_whole(uint64_t *sum, const struct rec *recs, size_t count)
+{
+	const struct rec *last = &recs[count - 1];
+
+	if (last->kind != REC_END) {
+		*sum = rec_sum(*sum, recs, count);
+		return true;
+	}
+	*sum = rec_sum(*sum, recs, count - 1);
+	return last->cpu == rec_check(*sum);
+}
+
+int trace_read_compact(struct trace_input *in, struct rec_place *place,
 		       int (*put)(void *arg, struct rec *recs, size_t count), void *arg, char *err,
 		       size_t errlen)
 {
@@ -24,23 +52,16 @@ int trace_read_compact(struct trace_input *in, uint32_t piece,
 		snprintf(err, errlen, "%s: cut off in its header", in->name);
 		return -1;
 	}
-	if (head.version != REC_VERSION) {
-		snprintf(err, errlen, "%s: records of version %u, this program reads version %u",
-			 in->name, head.version, REC_VERSION);
+	if (check_header(in, &head, place, err, errlen))
 		return -1;
-	}
-	if (head.piece != piece) {
-		if (piece)
-			snprintf(err, errlen, "%s: piece %u of a trace, where piece %u comes next", in->name,
-				 head.piece, piece);
-		else
-			snprintf(err, errlen, "%s: piece %u of a trace: --state goes on from the one "
-				 "before", in->name, head.piece);
-		return -1;
-	}
 	while ((n = trace_input_read(in, (char *)recs + have, sizeof(recs) - have)) > 0) {
 		have += (size_t)n;
 		whole = have / sizeof(recs[0]);
+		if (whole && !is_whole(&place->sum, recs, whole)) {
+			snprintf(err, errlen, "%s: broken: its records do not add up to their checksum",
+				 in->name);
+			return -1;
+		}
 		if (whole && put(arg, recs, whole))
 			return -1;
 		have -= whole * sizeof(recs[0]);
@@ -51,63 +72,4 @@ int trace_read_compact(struct trace_input *in, uint32_t piece,
 	else if (have)
 		snprintf(err, errlen, "%s: cut off in the middle of a record", in->name);
 	return n < 0 || have ? -1 : 0;
-}
-
-int trace_write_begin(struct trace_writer *w, const char *path, const char *source, uint32_t piece,
-		      char *err, size_t errlen)
-{
-	struct rec_header head = { .version = REC_VERSION, .piece = piece };
-	int fd;
-
-	memset(w, 0, sizeof(*w));
-	w->path = path;
-	memcpy(head.magic, REC_MAGIC, sizeof(head.magic));
-	strncpy(head.source, source, sizeof(head.source) - 1);
-	if (!strcmp(path, "-")) {
-		w->out = stdout;
-	} else {
-		if ((size_t)snprintf(w->temp, sizeof(w->temp), "%s.XXXXXX", path) >= sizeof(w->temp)) {
-			snprintf(err, errlen, "the name is too long: %s", path);
-			return -1;
-		}
-		fd = mkstemp(w->temp);
-		w->out = fd < 0 ? NULL : fdopen(fd, "w");
-		if (!w->out) {
-			snprintf(err, errlen, "cannot write %s: %s", path, strerror(errno));
-			if (fd >= 0)
-				close(fd);
-			return -1;
-		}
-	}
-	setvbuf(w->out, NULL, _IOFBF, 1 << 16);
-	fwrite(&head, sizeof(head), 1, w->out);
-	return 0;
-}
-
-int trace_write(void *arg, struct rec *recs, size_t count)
-{
-	struct trace_writer *w = arg;
-
-	return fwrite(recs, sizeof(*recs), count, w->out) == count ? 0 : -1;
-}
-
-int trace_write_end(struct trace_writer *w, bool good, char *err, size_t errlen)
-{
-	bool failed;
-
-	if (!w->out)
-		return 0;
-	failed = fflush(w->out) || ferror(w->out);
-	if (w->out != stdout) {
-		failed = fchmod(fileno(w->out), 0644) || failed;
-		failed = fclose(w->out) || failed;
-		if (!good || failed || rename(w->temp, w->path)) {
-			unlink(w->temp);
-			failed = failed || good;
-		}
-	}
-	w->out = NULL;
-	if (failed)
-		snprintf(err, errlen, "cannot write %s: %s", w->path, strerror(errno));
-	return failed ? -1 : 0;
 }

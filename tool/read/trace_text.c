@@ -296,10 +296,12 @@ static bool read_owner(const char *p, const char *end, struct trace_event *ev)
 	return true;
 }
 
+/* What follows "LOST": " 12 EVENTS]", " lost 75", "_SAMPLES lost 75". */
 static int lost_line(const char *p, const char *end, struct trace_event *ev)
 {
 	uint64_t n = 1;
 
+	ev->flag = end - p > 8 && !memcmp(p, "_SAMPLES", 8);
 	for (const char *s = p; s < end; s++)
 		if (is_digit(*s) && (s == p || s[-1] == ' ')) {
 			if (!number(&s, end, UINT32_MAX, &n))
@@ -330,20 +332,28 @@ static int other_line(const char *p, const char *end, struct trace_event *ev)
 	return -1;
 }
 
+/* Is the last thing before the blanks a number, or tracefs's "(tgid)"? */
+static bool ends_in_id(const char *p, const char *end)
+{
+	while (end > p && end[-1] == ' ')
+		end--;
+	return end > p && (is_digit(end[-1]) || end[-1] == ')');
+}
+
 int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 {
 	const char *p = line, *open, *e;
 	const struct event_name *name;
 	uint64_t cpu;
 
-	/* "[CPU]" with a blank before and behind. */
+	/* "[CPU]" with a blank before and behind, and a thread id before that: a name may look alike. */
 	for (;;) {
 		open = p < end ? memchr(p, '[', (size_t)(end - p)) : NULL;
 		if (!open)
 			return other_line(line, end, ev);
 		p = open + 1;
 		if (open > line && open[-1] == ' ' && number(&p, end, UINT32_MAX, &cpu) &&
-		    end - p > 2 && p[0] == ']' && p[1] == ' ')
+		    end - p > 2 && p[0] == ']' && p[1] == ' ' && ends_in_id(line, open))
 			break;
 	}
 	p += 2;
@@ -358,6 +368,9 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 		return other_line(line, end, ev);
 	for (p++; p < end && *p == ' '; )
 		p++;
+	/* perf, in the name of whoever ran: "PERF_RECORD_LOST lost 75" */
+	if (end - p > 16 && !memcmp(p, "PERF_RECORD_LOST", 16))
+		return lost_line(p + 16, end, ev);
 	e = p;
 	for (;;) {
 		e = memchr(e, ':', (size_t)(end - e));
@@ -412,12 +425,16 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 	got = trace_text_event(p, end, &ev);
 	if (got > 0) {
 		t->events++;
+		if (ev.kind == TRACE_LOST && ev.flag) {
+			t->lost_at_end += ev.arg;
+			return 0;
+		}
+		t->lost_there += ev.kind == TRACE_LOST ? ev.arg : 0;
 		return sink->event(sink->arg, &ev);
 	}
 	if (got < 0) {
 		t->odd++;
-		if (memchr(p, '\0', (size_t)(end - p)) ||
-		    (!t->events && t->odd > FOREIGN_LINES / 100))
+		if (!t->events && t->odd > FOREIGN_LINES / 100)
 			return refuse(in, err, errlen, "line %llu is of no trace: neither perf script "
 				      "nor ftrace prints such", t->lines);
 	}
@@ -428,10 +445,24 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 	return 0;
 }
 
+/* What was lost and not noticed where it was. */
+static int rest_lost(const struct trace_sink *sink, const struct trace_tally *t)
+{
+	struct trace_event lost = { .kind = TRACE_LOST, .pid = -1 };
+	uint64_t rest = t->lost_at_end > t->lost_there ? t->lost_at_end - t->lost_there : 0;
+
+	for (; rest; rest -= lost.arg) {
+		lost.arg = rest > UINT32_MAX ? UINT32_MAX : (uint32_t)rest;
+		if (sink->event(sink->arg, &lost))
+			return -1;
+	}
+	return 0;
+}
+
 int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struct trace_tally *t,
 		    char *err, size_t errlen)
 {
-	char *buf = malloc(BUFFER), *p, *nl;
+	char *buf = malloc(BUFFER), *p, *nl, *zero;
 	size_t have = 0;
 	int result = -1;
 	long n;
@@ -440,12 +471,18 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 	if (!buf)
 		return refuse(in, err, errlen, "out of memory", 0);
 	while ((n = trace_input_read(in, buf + have, BUFFER - have)) > 0) {
+		zero = memchr(buf + have, '\0', (size_t)n);
 		have += (size_t)n;
 		p = buf;
-		while ((nl = memchr(p, '\n', have - (size_t)(p - buf)))) {
+		while ((nl = memchr(p, '\n', have - (size_t)(p - buf))) && !(zero && nl > zero)) {
 			if (take_line(in, p, nl, sink, t, err, errlen))
 				goto out;
 			p = nl + 1;
+		}
+		if (zero) {
+			refuse(in, err, errlen, "a zero byte in line %llu: not a text trace, or broken",
+			       t->lines + 1);
+			goto out;
 		}
 		have -= (size_t)(p - buf);
 		if (have > LINE_MAX_BYTES) {
@@ -462,7 +499,7 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 		refuse(in, err, errlen, t->lines ? "%llu lines, and no scheduler event in them"
 						 : "empty", t->lines);
 	else
-		result = 0;
+		result = rest_lost(sink, t);
 out:
 	free(buf);
 	return result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A result as xstate.sim/1, written and read again: docs/json.md has the keys. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,8 +130,35 @@ static void write_cpus(struct jw *w, const struct sim_result *r)
 	jw_end(w);
 }
 
+/* 64 bits are more than a JSON number is sure to hold. */
+static void write_sum(struct jw *w, const char *key, uint64_t sum)
+{
+	char hex[17];
+
+	snprintf(hex, sizeof(hex), "%016llx", (unsigned long long)sum);
+	jw_string(w, key, hex);
+}
+
+static void write_parts(struct jw *w, const struct sim_parts *parts)
+{
+	jw_array(w, "parts");
+	for (size_t i = 0; i < parts->count; i++) {
+		jw_object(w, NULL);
+		write_sum(w, "before", parts->part[i].before);
+		write_sum(w, "after", parts->part[i].after);
+		jw_bool(w, "more", parts->part[i].more);
+		jw_bool(w, "synthetic", parts->part[i].made_up);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 static void write_tasks(struct jw *w, const struct sim_result *r)
 {
+	if (!r->programs) {
+		jw_null(w, "programs");
+		return;
+	}
 	jw_array(w, "programs");
 	for (size_t i = 0; i < r->task_count; i++) {
 		jw_object(w, NULL);
@@ -165,6 +193,11 @@ void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_cost
 	jw_string(&w, "use", r->use);
 	jw_string(&w, "signals", r->signals);
 	jw_u64(&w, "seed", r->seed);
+	if (r->use_content)
+		write_sum(&w, "use_content", r->use_content);
+	else
+		jw_null(&w, "use_content");
+	write_parts(&w, &r->parts);
 	write_totals(&w, &r->total);
 	write_costs(&w, r, c);
 	jw_array(&w, "policies");
@@ -200,6 +233,33 @@ static bool read_text(const json_t *o, const char *key, char *out, size_t size)
 	const char *s = json_string_value(json_object_get(o, key));
 
 	return s && (size_t)snprintf(out, size, "%s", s) < size;
+}
+
+static bool read_sum(const json_t *o, const char *key, uint64_t *v)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	if (!s || strlen(s) != 16 || strspn(s, "0123456789abcdef") != 16)
+		return false;
+	*v = strtoull(s, NULL, 16);
+	return true;
+}
+
+static bool read_parts(const json_t *doc, struct sim_parts *parts)
+{
+	const json_t *list = json_object_get(doc, "parts");
+	size_t i;
+	json_t *o;
+
+	json_array_foreach(list, i, o) {
+		const json_t *more = json_object_get(o, "more"), *made = json_object_get(o, "synthetic");
+		struct sim_part p = { .more = json_is_true(more), .made_up = json_is_true(made) };
+
+		if (!read_sum(o, "before", &p.before) || !read_sum(o, "after", &p.after) ||
+		    !json_is_boolean(more) || !json_is_boolean(made) || !sim_parts_add(parts, &p))
+			return false;
+	}
+	return parts->count > 0;
 }
 
 static bool read_counts(const json_t *o, struct lane_counts *n)
@@ -239,6 +299,7 @@ static bool read_tasks(const json_t *doc, struct sim_result *r)
 	size_t i, k;
 	json_t *o, *p;
 
+	r->programs = json_is_array(list);
 	r->task_room = json_array_size(list);
 	r->tasks = r->task_room ? calloc(r->task_room, sizeof(*r->tasks)) : NULL;
 	if (r->task_room && !r->tasks)
@@ -266,34 +327,51 @@ static bool read_tasks(const json_t *doc, struct sim_result *r)
 static bool read_doc(const json_t *doc, struct sim_result *r)
 {
 	const json_t *totals = json_object_get(doc, "totals");
+	const bool named = !json_is_null(json_object_get(doc, "use_content"));
 	bool ok = read_text(doc, "use", r->use, sizeof(r->use)) &&
+		  (!named || read_sum(doc, "use_content", &r->use_content)) &&
 		  read_text(doc, "signals", r->signals, sizeof(r->signals)) &&
 		  read_u64(doc, "seed", &r->seed);
 
 #define X(name) ok = ok && read_u64(totals, #name, &r->total.name);
 	SIM_TOTALS(X)
 #undef X
-	return ok && read_rows(doc, r) && read_tasks(doc, r);
+	return ok && read_parts(doc, &r->parts) && read_rows(doc, r) && read_tasks(doc, r);
 }
 
 int sim_result_read(struct sim_result *r, const char *path, char *err, size_t errlen)
 {
+	FILE *f = strcmp(path, "-") ? fopen(path, "r") : stdin;
+	const char *name = f == stdin ? "standard input" : path, *schema;
+	int result = -1, failed = errno;
 	json_error_t why;
-	json_t *doc = strcmp(path, "-") ? json_load_file(path, 0, &why) : json_loadf(stdin, 0, &why);
-	const char *schema = json_string_value(json_object_get(doc, "schema"));
-	int result = -1;
+	json_t *doc;
 
 	memset(r, 0, sizeof(*r));
-	if (!doc)
-		snprintf(err, errlen, "%s: %s", path, why.text);
+	if (!f) {
+		snprintf(err, errlen, "%s: %s", name, strerror(failed));
+		return -1;
+	}
+	doc = json_loadf(f, 0, &why);
+	failed = ferror(f) ? errno : 0;
+	schema = json_string_value(json_object_get(doc, "schema"));
+	if (failed)
+		snprintf(err, errlen, "%s: %s", name, strerror(failed));
+	else if (!doc && !why.position)
+		snprintf(err, errlen, "%s: empty, not a result of xstate sim -j", name);
+	else if (!doc)
+		snprintf(err, errlen, "%s: not a result of xstate sim -j: no JSON in line %d", name,
+			 why.line);
 	else if (!schema || strcmp(schema, "xstate.sim/1"))
-		snprintf(err, errlen, "%s: not a result of xstate sim -j", path);
+		snprintf(err, errlen, "%s: not a result of xstate sim -j", name);
 	else if (!read_doc(doc, r))
 		snprintf(err, errlen, "%s: a key of xstate.sim/1 is missing or not what it should be",
-			 path);
+			 name);
 	else
 		result = 0;
 	json_decref(doc);
+	if (f != stdin)
+		fclose(f);
 	return result;
 }
 #else

@@ -48,10 +48,12 @@ static void release(void *p, size_t bytes)
 void cnt_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
 {
 	struct cnt_world *w = cpu->world;
+	const uint64_t saves = w->cpus[home].n.saves;
 
 	(void)ctx;
 	w->interrupts++;
 	xst_cpu_evict(&w->cpus[home]);
+	w->fetched += w->cpus[home].n.saves - saves;
 }
 
 void lane_free(struct lane *l)
@@ -216,23 +218,31 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 	}
 }
 
+/* The slot that ends here was in user mode, or not. */
+static inline __attribute__((always_inline)) void
+slot_ends(struct lane *l, struct xst_cpu *cpu, const struct rec *r, bool looks_at_init)
+{
+	const uint32_t flags = r->flags;
+
+	if (!(flags & REC_USER))
+		return;
+	user_mode(cpu, flags & REC_USED);
+	if (looks_at_init)
+		cnt_touch(cpu->world, REC_LIVE(r->arg) && !(l->extra.clear_on_block &&
+							    (flags & REC_BLOCKED)));
+}
+
 static inline __attribute__((always_inline)) void
 run_switch(struct lane *l, struct xst_cpu *cpus, struct xst_ctx *tasks, const struct rec *r,
 	   bool looks_at_init)
 {
 	struct xst_cpu *cpu = &cpus[r->cpu];
-	const uint32_t flags = r->flags;
 	struct xst_ctx *next = &tasks[r->task];
 
 	if (__builtin_expect(!cpu->sys, 0))
 		begin_cpu(l, r->cpu);
-	next = flags & REC_KERNEL ? NULL : next;
-	if (flags & REC_USER) {
-		user_mode(cpu, flags & REC_USED);
-		if (looks_at_init)
-			cnt_touch(cpu->world, REC_LIVE(r->arg) && !(l->extra.clear_on_block &&
-								    (flags & REC_BLOCKED)));
-	}
+	next = r->flags & REC_KERNEL ? NULL : next;
+	slot_ends(l, cpu, r, looks_at_init);
 	xst_switch(cpu, cpu->cur, next);
 }
 
@@ -251,26 +261,61 @@ static inline __attribute__((always_inline)) void run_all(struct lane *l, const 
 			run_rare(l, r);
 }
 
-/* The same record by record, to see who caused what: the task whose slot it was. */
+/* What happened on a CPU since @before is task @number's. */
+static void charge(struct lane *l, const struct xst_cpu *cpu, struct xst_counters *before,
+		   uint64_t *fetched, size_t number)
+{
+	const uint64_t remote = l->worlds[cpu - l->cpus].fetched;
+	struct lane_task *t = &l->tasks[number];
+
+	t->saves += cpu->n.saves - before->saves + remote - *fetched;
+	t->loads += cpu->n.loads - before->loads;
+	t->traps += cpu->n.traps - before->traps;
+	*before = cpu->n;
+	*fetched = remote;
+}
+
+/* A switch: user mode is the old task's, as is a save; a load is for the new one. */
+static void switch_tasks(struct lane *l, struct xst_cpu *cpu, const struct rec *r)
+{
+	struct xst_ctx *old = cpu->cur, *next = r->flags & REC_KERNEL ? NULL : &l->ctx[r->task];
+	struct xst_counters before = cpu->n;
+	uint64_t fetched = l->worlds[r->cpu].fetched, loads;
+	const size_t from = old ? (size_t)(old - l->ctx) : 0, to = next ? r->task : from;
+
+	if (!cpu->sys)
+		begin_cpu(l, r->cpu);
+	slot_ends(l, cpu, r, l->areas);
+	charge(l, cpu, &before, &fetched, from);
+	xst_switch(cpu, old, next);
+	loads = cpu->n.loads - before.loads;
+	before.loads = cpu->n.loads;
+	charge(l, cpu, &before, &fetched, old ? from : to);
+	l->tasks[to].loads += loads;
+}
+
+/*
+ * The same record by record, to see who caused what. What no task caused is number 0's, so that
+ * the tasks' counts add up to the CPUs'.
+ */
 static void run_tasks(struct lane *l, const struct rec *r, size_t count)
 {
 	for (; count; r++, count--) {
-		/* From TASK on a record is no CPU's. */
-		const struct xst_cpu *cpu = &l->cpus[r->kind < REC_TASK ? r->cpu : 0];
-		const struct xst_ctx *cur = cpu->cur;
-		const struct xst_counters before = cpu->n;
+		const bool acts = r->kind >= REC_FORK && r->kind <= REC_MIGRATE;
+		const uint32_t home = r->kind == REC_MIGRATE ? xst_ctx_home(&l->ctx[r->task]) : XST_NO_CPU;
+		/* What is written when a task is to migrate is written where it ran. */
+		struct xst_cpu *cpu = &l->cpus[home != XST_NO_CPU ? home : acts ? r->cpu : 0];
+		const size_t cur = cpu->cur ? (size_t)(cpu->cur - l->ctx) : 0;
+		struct xst_counters before = cpu->n;
+		uint64_t fetched = l->worlds[cpu - l->cpus].fetched;
 
-		if (r->kind == REC_SWITCH)
-			run_switch(l, l->cpus, l->ctx, r, l->areas);
-		else
-			run_rare(l, r);
-		if (cur) {
-			struct lane_task *t = &l->tasks[cur - l->ctx];
-
-			t->saves += cpu->n.saves - before.saves;
-			t->loads += cpu->n.loads - before.loads;
-			t->traps += cpu->n.traps - before.traps;
+		if (r->kind == REC_SWITCH) {
+			switch_tasks(l, &l->cpus[r->cpu], r);
+			continue;
 		}
+		run_rare(l, r);
+		if (acts)
+			charge(l, cpu, &before, &fetched, r->kind == REC_SECTION ? cur : r->task);
 	}
 }
 

@@ -65,7 +65,7 @@ void lane_counts(const struct lane *l, unsigned cpu, struct lane_counts *out);
 void lane_counts_add(struct lane_counts *sum, const struct lane_counts *more);
 
 /**
- * lane_take_task() - what @task caused so far, and forget it.
+ * lane_take_task() - what @task caused so far, and forget it. Task 0: what none did.
  */
 struct lane_task lane_take_task(struct lane *l, unsigned task);
 

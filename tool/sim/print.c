@@ -29,8 +29,12 @@ static void head(FILE *out, const struct sim_result *r)
 {
 	const struct sim_totals *n = &r->total;
 
-	fprintf(out, "%s%llu trace%s%s: %.1f s, %llu switches, %llu slots of tasks, %llu of them in user "
-		"mode\n", ui_on(out, UI_HEAD), (unsigned long long)n->traces, n->traces == 1 ? "" : "s",
+	fputs(ui_on(out, UI_HEAD), out);
+	if (n->traces)
+		fprintf(out, "%llu trace%s", (unsigned long long)n->traces, n->traces == 1 ? "" : "s");
+	else
+		fputs("a part of a trace", out);
+	fprintf(out, "%s: %.1f s, %llu switches, %llu slots of tasks, %llu of them in user mode\n",
 		ui_off(out, UI_HEAD), (double)n->span_ns / 1e9, (unsigned long long)n->switches,
 		(unsigned long long)n->slots, (unsigned long long)n->user_slots);
 	fprintf(out, "live at the end of a slot: INIT %llu, SSE %llu, AVX %llu, AVX-512 %llu, AMX %llu\n",
@@ -127,7 +131,7 @@ void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c)
 
 	head(out, r);
 	policies(out, r, c);
-	if (r->task_count)
+	if (r->programs)
 		tasks(out, r);
 	fprintf(out, "\nprices: %s\n        save %.0f-%.0f, load %.0f-%.0f cycles for this mix; assumed: "
 		"trap %.0f-%.0f, CR0.TS %.0f-%.0f, IPI %.0f-%.0f, %s\n", c->source,

@@ -13,12 +13,14 @@
 #ifndef SIM_REC_H
 #define SIM_REC_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <xst/comp.h>
 
 #define REC_MAGIC   "XSTTRACE"
-#define REC_VERSION 1u
+#define REC_VERSION 2u
 
 #define REC_TASKS_MAX (1u << 20)
 #define REC_CPUS_MAX  4096u
@@ -37,7 +39,8 @@ enum rec_kind {
 	REC_PAUSE,      /* @arg seconds pass */
 	REC_LOST,       /* @arg events were lost here */
 	REC_END,        /* @arg: how many records came before, modulo 2^32; flags: REC_HAS_*; @task:
-			   restores the trace has in slots that did not end */
+			   restores the trace has in slots that did not end; @cpu: in a file,
+			   rec_check() of all of the trace before it */
 	REC_KINDS,
 };
 
@@ -86,14 +89,47 @@ _Static_assert(sizeof(struct rec) == 16, "records are 16 bytes");
 #define REC_HAS_RESTORES (1u << 1) /* x86_fpu_regs_activated among them: prediction can be checked */
 #define REC_HAS_SIGNALS  (1u << 2)
 #define REC_HAS_SECTIONS (1u << 3)
+#define REC_HAS_MORE     (1u << 4) /* a further piece follows, whose END says the rest of this */
 
 struct rec_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t piece;     /* of a trace that was cut: 0 is the first */
-	char source[48];    /* what it was made from, in words */
+	uint64_t before;    /* rec_sum() of all pieces before: they are of one trace */
+	char source[40];    /* what it was made from, in words */
 };
 _Static_assert(sizeof(struct rec_header) == 64, "the header is 64 bytes");
+
+/* Where in its trace a piece of it is. */
+struct rec_place {
+	uint32_t piece; /* 0 is the first or only one */
+	uint64_t sum;   /* rec_sum() of what was before */
+};
+
+/*
+ * All records but END, added up: so a turned bit is noticed, and two traces are known to be one.
+ * What @recs add to @sum.
+ */
+static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t count)
+{
+	uint64_t low = 0, high = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t half[2];
+
+		memcpy(half, &recs[i], sizeof(half));
+		low += half[0];
+		high += half[1];
+	}
+	/* The two halves by factors of their own, for a change of one must not undo that of the other. */
+	return sum + low * 0x9e3779b97f4a7c15u + high * 0xbf58476d1ce4e5b9u;
+}
+
+/* What of it has room in an END. */
+static inline uint16_t rec_check(uint64_t sum)
+{
+	return (uint16_t)(sum >> 48 ^ sum >> 32 ^ sum >> 16 ^ sum);
+}
 
 /* A NAME's characters lie around its kind. */
 static inline void rec_name_put(struct rec *r, const char *name)

@@ -32,7 +32,7 @@ struct replay {
 	uint64_t slot_number;    /* seed of the next chance */
 	uint64_t records_before; /* the one that is looked at */
 	uint32_t named;          /* the TASK a NAME belongs to, plus 1 */
-	bool ended;
+	bool ended, more;        /* more: in a further piece */
 	const char *why;
 	void (*on_exit)(void *arg, uint32_t number);
 	void *on_exit_arg;
@@ -262,7 +262,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	const uint32_t task = rec->task;
 	const bool here = rec->cpu < REC_CPUS_MAX && r->cur[rec->cpu] == task + 1;
 
-	if (rec->cpu >= REC_CPUS_MAX && rec->kind != REC_NAME)
+	if (rec->cpu >= REC_CPUS_MAX && rec->kind != REC_NAME && rec->kind != REC_END)
 		return bad(r, "a CPU's number is out of range");
 	if (task >= r->tasks && rec->kind >= REC_FORK && rec->kind <= REC_MIGRATE &&
 	    rec->kind != REC_SECTION)
@@ -309,7 +309,11 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	case REC_END:
 		if ((uint32_t)r->records_before != rec->arg)
 			return bad(r, "records are missing");
+		if (rec->flags & ~(REC_HAS_FPU | REC_HAS_RESTORES | REC_HAS_SIGNALS | REC_HAS_SECTIONS |
+				   REC_HAS_MORE))
+			return bad(r, "an end of no kind");
 		r->ended = true;
+		r->more = rec->flags & REC_HAS_MORE;
 		r->n.observed_restores += rec->task;
 		r->n.traces_with_fpu = !!(rec->flags & REC_HAS_FPU);
 		r->n.traces_with_restores = !!(rec->flags & REC_HAS_RESTORES);
@@ -386,13 +390,14 @@ const char *replay_why(const struct replay *r)
 	return r->why;
 }
 
-int replay_end(struct replay *r, struct sim_totals *out)
+int replay_end(struct replay *r, struct sim_totals *out, bool *more)
 {
 	if (r->on_exit)
 		for (uint32_t i = 0; i < r->tasks; i++)
 			if (r->who[i].alive)
 				r->on_exit(r->on_exit_arg, i);
-	r->n.traces = 1;
+	*more = r->more;
+	r->n.traces = !r->more;
 	r->n.cpu_ns = r->n.span_ns * r->cpus;
 	*out = r->n;
 	return r->ended ? 0 : bad(r, "cut off");
@@ -419,23 +424,23 @@ struct kept {
 	char magic[8];
 	char version[24];
 	uint32_t lanes, tasks, cpus, piece;
-	uint64_t slot_number;
+	uint64_t slot_number, sum;
 	uint32_t named, reserved;
 };
 
-static struct kept kept_head(const struct replay *r, uint32_t piece)
+static struct kept kept_head(const struct replay *r, const struct rec_place *place)
 {
 	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count, .tasks = r->tasks,
-			  .cpus = r->cpus, .piece = piece, .slot_number = r->slot_number,
-			  .named = r->named };
+			  .cpus = r->cpus, .piece = place->piece, .sum = place->sum,
+			  .slot_number = r->slot_number, .named = r->named };
 
 	strncpy(k.version, XSTATE_VERSION, sizeof(k.version) - 1);
 	return k;
 }
 
-bool replay_keep(const struct replay *r, FILE *out, uint32_t piece)
+bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place)
 {
-	const struct kept k = kept_head(r, piece);
+	const struct kept k = kept_head(r, place);
 	bool ok = fwrite(&k, sizeof(k), 1, out) == 1 &&
 		  fwrite(r->who, sizeof(*r->who), r->tasks, out) == r->tasks &&
 		  fwrite(r->cur, sizeof(*r->cur), r->cpus, out) == r->cpus;
@@ -445,9 +450,9 @@ bool replay_keep(const struct replay *r, FILE *out, uint32_t piece)
 	return ok;
 }
 
-bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece)
+bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place)
 {
-	struct kept k, mine = kept_head(r, 0);
+	struct kept k, mine = kept_head(r, &(struct rec_place){ 0 });
 
 	if (fread(&k, sizeof(k), 1, in) != 1 || memcmp(k.magic, mine.magic, sizeof(k.magic)) ||
 	    memcmp(k.version, mine.version, sizeof(k.version)) || k.lanes != mine.lanes ||
@@ -468,7 +473,7 @@ bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece)
 	r->cpus = k.cpus;
 	r->slot_number = k.slot_number;
 	r->named = k.named;
-	*piece = k.piece;
+	*place = (struct rec_place){ k.piece, k.sum };
 	for (size_t i = 0; i < r->lane_count; i++)
 		if (!lane_go_on(r->lanes[i], in, k.tasks, k.cpus))
 			return false;

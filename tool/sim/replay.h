@@ -19,7 +19,7 @@
 	X(blocked_slots)                                                                           \
 	X(live_init_slots) X(live_sse_slots) X(live_avx_slots) X(live_avx512_slots)                \
 	X(live_amx_slots) X(forks) X(execs) X(exits) X(signals) X(signals_assumed) X(sections)     \
-	X(migrations) X(lost_events) X(gaps) X(observed_restores) X(span_ns) X(cpu_ns)             \
+	X(migrations) X(lost_events) X(gaps) X(odd_lines) X(observed_restores) X(span_ns) X(cpu_ns)             \
 	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
 
 struct sim_totals {
@@ -79,9 +79,12 @@ const char *replay_why(const struct replay *r);
 /**
  * replay_end() - totals of this trace.
  *
+ * @more: out, a further piece of the trace follows. What the totals say of whole traces, how many they
+ *        are and what events they have, is in those of the last piece.
+ *
  * Return: 0; -1 when no REC_END came: the trace was cut off.
  */
-int replay_end(struct replay *r, struct sim_totals *out);
+int replay_end(struct replay *r, struct sim_totals *out, bool *more);
 
 unsigned replay_cpus(const struct replay *r);
 
@@ -97,13 +100,13 @@ void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), vo
 
 /**
  * replay_keep() - what goes on in the next piece of the trace, lanes and all.
- * @piece: its number.
+ * @place: where that begins.
  * replay_go_on() - a new replay, with new lanes, begins there.
  *
  * Return: false when @out takes no more; when @in is not what replay_keep() wrote for the same
  * lanes.
  */
-bool replay_keep(const struct replay *r, FILE *out, uint32_t piece);
-bool replay_go_on(struct replay *r, FILE *in, uint32_t *piece);
+bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place);
+bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place);
 
 #endif

@@ -68,29 +68,59 @@ static bool add_task(struct sim_result *sum, const struct sim_task_row *t)
 	return true;
 }
 
+/* Of what @more is the first part of @sum. */
+static void begin_sum(struct sim_result *sum, const struct sim_result *more)
+{
+	memcpy(sum->rows, more->rows, sizeof(sum->rows));
+	sum->row_count = more->row_count;
+	for (size_t i = 0; i < sum->row_count; i++) {
+		memset(&sum->rows[i].n, 0, sizeof(sum->rows[i].n));
+		sum->rows[i].policy.name = sum->rows[i].name;
+	}
+	memcpy(sum->use, more->use, sizeof(sum->use));
+	memcpy(sum->signals, more->signals, sizeof(sum->signals));
+	sum->seed = more->seed;
+	sum->use_content = more->use_content;
+	sum->programs = more->programs;
+}
+
+/* Was a seed asked for what is assumed? */
+static bool by_chance(const struct sim_result *r)
+{
+	return !strncmp(r->use, "p=", 2) || !strncmp(r->use, "by-comm=", 8);
+}
+
+static bool same_assumptions(const struct sim_result *a, const struct sim_result *b, char *err,
+			     size_t errlen)
+{
+	if (!same_rows(a, b))
+		snprintf(err, errlen, "results of different policies cannot be added");
+	else if (strcmp(a->use, b->use) || strcmp(a->signals, b->signals))
+		snprintf(err, errlen, "results under different assumptions cannot be added: use %s "
+			 "and %s, signals %s and %s", a->use, b->use, a->signals, b->signals);
+	else if (a->use_content != b->use_content)
+		snprintf(err, errlen, "results under different assumptions cannot be added: the file "
+			 "of --use %s was not the same", a->use);
+	else if (by_chance(a) && a->seed != b->seed)
+		snprintf(err, errlen, "results with different seeds cannot be added");
+	else if (a->programs != b->programs)
+		snprintf(err, errlen, "results with --programs and without cannot be added");
+	else
+		return true;
+	return false;
+}
+
 bool sim_result_add(struct sim_result *sum, const struct sim_result *more, char *err, size_t errlen)
 {
-	if (!sum->row_count) {
-		memcpy(sum->rows, more->rows, sizeof(sum->rows));
-		sum->row_count = more->row_count;
-		for (size_t i = 0; i < sum->row_count; i++) {
-			memset(&sum->rows[i].n, 0, sizeof(sum->rows[i].n));
-			sum->rows[i].policy.name = sum->rows[i].name;
+	if (!sum->row_count)
+		begin_sum(sum, more);
+	if (!same_assumptions(sum, more, err, errlen))
+		return false;
+	for (size_t i = 0; i < more->parts.count; i++)
+		if (!sim_parts_add(&sum->parts, &more->parts.part[i])) {
+			snprintf(err, errlen, "one trace, or a piece of it, would be counted twice");
+			return false;
 		}
-		memcpy(sum->use, more->use, sizeof(sum->use));
-		memcpy(sum->signals, more->signals, sizeof(sum->signals));
-		sum->seed = more->seed;
-	}
-	if (!same_rows(sum, more)) {
-		snprintf(err, errlen, "results of different policies cannot be added");
-		return false;
-	}
-	if (strcmp(sum->use, more->use) || strcmp(sum->signals, more->signals)) {
-		snprintf(err, errlen, "results under different assumptions cannot be added: use %s "
-			 "and %s, signals %s and %s", sum->use, more->use, sum->signals,
-			 more->signals);
-		return false;
-	}
 	sim_totals_add(&sum->total, &more->total);
 	for (size_t i = 0; i < sum->row_count; i++)
 		lane_counts_add(&sum->rows[i].n, &more->rows[i].n);
@@ -100,12 +130,12 @@ bool sim_result_add(struct sim_result *sum, const struct sim_result *more, char 
 			return false;
 		}
 	/* CPU 0 of one machine is not CPU 0 of another. */
-	if (sum->total.traces == more->total.traces && !sum->cpus && more->cpu_count) {
+	if (sum->parts.count == 1 && more->cpu_count) {
 		sum->cpus = calloc(more->cpu_count, sizeof(*sum->cpus));
 		if (sum->cpus)
 			memcpy(sum->cpus, more->cpus, more->cpu_count * sizeof(*sum->cpus));
 		sum->cpu_count = sum->cpus ? more->cpu_count : 0;
-	} else {
+	} else if (more->parts.count) {
 		free(sum->cpus);
 		sum->cpus = NULL;
 		sum->cpu_count = 0;
@@ -117,6 +147,7 @@ void sim_result_free(struct sim_result *r)
 {
 	free(r->cpus);
 	free(r->tasks);
+	sim_parts_free(&r->parts);
 	r->cpus = NULL;
 	r->tasks = NULL;
 	r->cpu_count = r->task_count = r->task_room = 0;
@@ -230,7 +261,7 @@ enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
 	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
 	struct sim_range d;
 
-	if (r->total.lost_events)
+	if (r->total.lost_events || sim_parts_holes(&r->parts))
 		return SIM_INCOMPLETE;
 	if (!eager || !lazy)
 		return SIM_DEPENDS;
@@ -238,9 +269,17 @@ enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
 	return d.low > 0 || d.high < 0 ? SIM_HOLDS : SIM_DEPENDS;
 }
 
-static double share(const struct sim_result *r, const struct sim_costs *c, double cycles)
+/* Cycles as a share of one CPU; where no time passed, by the slot. */
+static double amount(const struct sim_result *r, const struct sim_costs *c, double cycles)
 {
-	return r->total.span_ns ? 100 * cycles / ((double)r->total.span_ns * c->ghz) : 0;
+	if (!r->total.span_ns)
+		return r->total.slots ? cycles / (double)r->total.slots : cycles;
+	return 100 * cycles / ((double)r->total.span_ns * c->ghz);
+}
+
+static const char *unit(const struct sim_result *r)
+{
+	return r->total.span_ns ? "% of one CPU" : "cycles a slot";
 }
 
 static const char *say_use(const struct sim_result *r, const struct sim_costs *c, char *buf,
@@ -289,17 +328,19 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 	if (!eager || !lazy)
 		return NULL;
 	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
-	a = share(r, c, d.low);
-	b = share(r, c, d.high);
+	a = amount(r, c, d.low);
+	b = amount(r, c, d.high);
 	if (d.high < 0)
 		snprintf(buf, size, "Verdict: eager beats lazy here, over the whole range of prices, by "
-			 "%.2g to %.2g %% of one CPU.", -b, -a);
+			 "%.2g to %.2g %s.", -b, -a, unit(r));
 	else if (d.low > 0)
 		snprintf(buf, size, "Verdict: lazy beats eager here, over the whole range of prices, by "
-			 "%.2g to %.2g %% of one CPU.", a, b);
+			 "%.2g to %.2g %s.", a, b, unit(r));
+	else if (!(d.low < 0) && !(d.high > 0))
+		snprintf(buf, size, "Verdict: none; eager and lazy cost the same here.");
 	else
 		snprintf(buf, size, "Verdict: eager or lazy depends on the price of a trap and of CR0.TS: "
-			 "from %.2g %% of one CPU in eager's favour to %.2g %% in lazy's.", -a, b);
+			 "from %.2g %s in eager's favour to %.2g in lazy's.", -a, unit(r), b);
 	return buf;
 }
 
@@ -310,9 +351,9 @@ static const char *say_best(const struct sim_result *r, const struct sim_costs *
 	const bool always = cheapest(r, c, &best);
 	const struct sim_range x = sim_row_cycles(r, c, best);
 
-	snprintf(buf, size, "Least work: %s, %s, %.2g to %.2g %% of one CPU.", r->rows[best].name,
+	snprintf(buf, size, "Least work: %s, %s, %.2g to %.2g %s.", r->rows[best].name,
 		 always ? "whatever the prices" : "at the middle of the prices but not everywhere",
-		 share(r, c, x.low), share(r, c, x.high));
+		 amount(r, c, x.low), amount(r, c, x.high), unit(r));
 	return buf;
 }
 
@@ -340,16 +381,39 @@ static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
 	return r->total.lost_events || r->total.gaps ? buf : NULL;
 }
 
+static const char *say_odd(const struct sim_result *r, char *buf, size_t size)
+{
+	if (!r->total.odd_lines)
+		return NULL;
+	snprintf(buf, size, "Odd: %llu lines are no event of any kind and were passed over.",
+		 (unsigned long long)r->total.odd_lines);
+	return buf;
+}
+
+static const char *say_parts(const struct sim_result *r, char *buf, size_t size)
+{
+	const size_t holes = sim_parts_holes(&r->parts);
+
+	if (holes)
+		snprintf(buf, size, "Incomplete: at %zu places a piece of a trace is missing, before or "
+			 "behind one that is here.", holes);
+	else if (sim_parts_mixed(&r->parts))
+		snprintf(buf, size, "Mixed: recorded workloads and made-up ones are added up.");
+	return holes || sim_parts_mixed(&r->parts) ? buf : NULL;
+}
+
 const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
 			char *buf, size_t size)
 {
-	for (unsigned i = 0, said = 0; i < 6; i++) {
+	for (unsigned i = 0, said = 0; i < 8; i++) {
 		const char *p = i == 0 ? say_use(r, c, buf, size)
 			      : i == 1 ? say_even(r, c, buf, size)
 			      : i == 2 ? say_verdict(r, c, buf, size)
 			      : i == 3 ? say_best(r, c, buf, size)
 			      : i == 4 ? say_check(r, buf, size)
-				       : say_lost(r, buf, size);
+			      : i == 5 ? say_lost(r, buf, size)
+			      : i == 6 ? say_odd(r, buf, size)
+				       : say_parts(r, buf, size);
 
 		if (p && said++ == paragraph)
 			return p;

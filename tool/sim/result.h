@@ -13,6 +13,7 @@
 #include <xst/policy.h>
 
 #include "sim/costs.h"
+#include "sim/parts.h"
 #include "sim/replay.h"
 
 #define SIM_ROWS_MAX   48
@@ -49,7 +50,9 @@ struct sim_result {
 	size_t row_count;
 	char use[SIM_NAME];     /* as it was asked for, and how signals were taken */
 	char signals[16];
-	uint64_t seed;
+	uint64_t seed, use_content; /* the latter: of the file of --use by-comm=FILE, or 0 */
+	bool programs;          /* counted by program, too */
+	struct sim_parts parts; /* of which traces it is */
 	struct sim_cpu_row *cpus; /* of the only trace, or NULL */
 	size_t cpu_count;
 	struct sim_task_row *tasks; /* or NULL */

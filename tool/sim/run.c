@@ -2,12 +2,16 @@
 /* One trace from its bytes to its result. */
 #include "sim/run.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "read/trace_compact.h"
 #include "ui/progress.h"
+#include "ui/ui.h"
 
 struct run {
 	const struct sim_plan *plan;
@@ -20,10 +24,25 @@ struct run {
 	bool writing;
 	char piece_path[PATH_MAX];
 	uint64_t written;        /* in this piece */
-	uint32_t piece;          /* the piece that is read or written */
+	uint32_t piece;          /* that is written */
+	struct rec_place place;  /* where reading is; before it: this trace's part */
+	struct sim_part part;
+	bool summed;             /* by the reader */
+	uint64_t odd;            /* lines */
+	struct outfile state;    /* what will be written there */
 	struct progress bar;
+	char failed[300];        /* why records could not be written */
 	const char *why;
 };
+
+/* Would writing to @path destroy what is read? */
+static bool is_input(const struct run *run, const char *path)
+{
+	struct stat in, out;
+
+	return run->in && !fstat(run->in->fd, &in) && S_ISREG(in.st_mode) && !stat(path, &out) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
 
 /* Open the next file to write: the only one, or a piece. */
 static int begin_writing(struct run *run, const char *source, char *err, size_t errlen)
@@ -39,24 +58,39 @@ static int begin_writing(struct run *run, const char *source, char *err, size_t 
 			return -1;
 		}
 	}
+	if (is_input(run, path)) {
+		snprintf(err, errlen, "%s: it is the trace that is read", path);
+		return -1;
+	}
 	run->written = 0;
-	run->writing = !trace_write_begin(&run->writer, path, source, run->piece, err, errlen);
+	run->writing = !trace_write_begin(&run->writer, path, plan->into, source,
+					  &(struct rec_place){ run->piece, run->writer.sum }, err,
+					  errlen);
 	return run->writing ? 0 : -1;
 }
 
 /* A piece is complete by itself: it has an END. */
 static int next_piece(struct run *run)
 {
-	struct rec end = { .kind = REC_END, .flags = (uint8_t)slots_has(run->slots),
-			   .arg = (uint32_t)run->written };
-	char err[200];
+	struct rec end = { .kind = REC_END, .flags = REC_HAS_MORE, .arg = (uint32_t)run->written };
 
 	if (trace_write(&run->writer, &end, 1) ||
-	    trace_write_end(&run->writer, true, err, sizeof(err)))
+	    trace_write_end(&run->writer, true, run->failed, sizeof(run->failed)))
 		return -1;
 	run->writing = false;
 	run->piece++;
-	return begin_writing(run, "a piece", err, sizeof(err));
+	return begin_writing(run, "a piece", run->failed, sizeof(run->failed));
+}
+
+/* An earlier cut of more pieces leaves some behind ours. */
+static void look_behind(struct run *run)
+{
+	if (run->plan->cut &&
+	    (size_t)snprintf(run->piece_path, sizeof(run->piece_path), "%s.%u", run->plan->save,
+			     run->piece + 1) < sizeof(run->piece_path) &&
+	    !access(run->piece_path, F_OK))
+		ui_note("%s is not of this trace: an earlier cut left it, and maybe others",
+			run->piece_path);
 }
 
 static int write_records(struct run *run, struct rec *recs, size_t count)
@@ -91,44 +125,54 @@ static int put(void *arg, struct rec *recs, size_t count)
 
 	/* Written before the reader's flags are in them. */
 	if (run->writing && write_records(run, recs, count)) {
-		run->why = "the records cannot be written";
+		run->why = run->failed[0] ? run->failed : "the records cannot be written";
 		return -1;
 	}
+	if (!run->summed)
+		run->place.sum = rec_sum(run->place.sum, recs,
+					 count - (recs[count - 1].kind == REC_END));
 	if (run->in)
 		progress_update(&run->bar, run->in->raw);
 	return replay_batch(run->replay, recs, count);
 }
 
-/* Where the piece before ended, if there was one. */
-static int read_state(struct run *run, char *err, size_t errlen)
+/* Where the piece before ended, if there was one; and where this one's end will be kept. */
+static int open_state(struct run *run, char *err, size_t errlen)
 {
-	FILE *f = run->plan->state ? fopen(run->plan->state, "r") : NULL;
-	bool ok;
+	const char *path = run->plan->state;
+	FILE *f = fopen(path, "re");
+	bool ok = !f || replay_go_on(run->replay, f, &run->place);
 
-	if (!f)
-		return 0;
-	ok = replay_go_on(run->replay, f, &run->piece);
-	fclose(f);
+	if ((!f && errno != ENOENT) || (f && ferror(f))) {
+		snprintf(err, errlen, "%s: %s", path, strerror(errno));
+		if (f)
+			fclose(f);
+		return -1;
+	}
+	if (f)
+		fclose(f);
 	if (!ok)
 		snprintf(err, errlen, "%s: not a state of these policies by this version of xstate",
-			 run->plan->state);
-	return ok ? 0 : -1;
+			 path);
+	else if (is_input(run, path))
+		snprintf(err, errlen, "%s: it is the trace that is read", path);
+	else if (!outfile_open(&run->state, path))
+		snprintf(err, errlen, "cannot write %s: %s", path, strerror(errno));
+	else
+		return 0;
+	return -1;
 }
 
 static int write_state(struct run *run, char *err, size_t errlen)
 {
-	char temp[PATH_MAX];
-	FILE *f = NULL;
-	bool ok;
+	const struct rec_place next = { run->place.piece + 1, run->place.sum };
 
-	if (!run->plan->state)
+	if (!run->state.f)
 		return 0;
-	ok = (size_t)snprintf(temp, sizeof(temp), "%s.new", run->plan->state) < sizeof(temp) &&
-	     (f = fopen(temp, "w")) && replay_keep(run->replay, f, run->piece + 1);
-	ok = f && !fclose(f) && ok && !rename(temp, run->plan->state);
-	if (!ok)
-		snprintf(err, errlen, "cannot write %s", run->plan->state);
-	return ok ? 0 : -1;
+	if (replay_keep(run->replay, run->state.f, &next) && outfile_commit(&run->state))
+		return 0;
+	snprintf(err, errlen, "cannot write %s: %s", run->plan->state, strerror(errno));
+	return -1;
 }
 
 /* The counts of a task that ends go to its program. */
@@ -137,17 +181,24 @@ static void task_over(void *arg, uint32_t number)
 	struct run *run = arg;
 	const struct replay_task *t = replay_task(run->replay, number);
 	struct sim_result one = { .row_count = run->own.row_count };
-	struct sim_task_row row = { .tasks = 1, .slots = t->slots, .used = t->used };
+	struct sim_task_row row = { .tasks = number > 0, .slots = number ? t->slots : 0,
+				    .used = number ? t->used : 0 };
+	bool any = row.slots;
 	char err[64];
 
-	memcpy(row.name, t->name, sizeof(row.name));
-	for (size_t i = 0; i < one.row_count; i++)
+	snprintf(row.name, sizeof(row.name), "%s", number ? t->name : "idle");
+	for (size_t i = 0; i < one.row_count; i++) {
 		row.n[i] = lane_take_task(run->lanes[i], number);
-	if (!t->slots)
+		any = any || row.n[i].saves || row.n[i].loads || row.n[i].traps;
+	}
+	if (!any)
 		return;
 	memcpy(one.rows, run->own.rows, sizeof(one.rows));
 	memcpy(one.use, run->own.use, sizeof(one.use));
 	memcpy(one.signals, run->own.signals, sizeof(one.signals));
+	one.seed = run->own.seed;
+	one.use_content = run->own.use_content;
+	one.programs = true;
 	one.tasks = &row;
 	one.task_count = 1;
 	for (size_t i = 0; i < one.row_count; i++)
@@ -156,19 +207,22 @@ static void task_over(void *arg, uint32_t number)
 		run->why = "out of memory";
 }
 
-static int begin(struct run *run, const struct sim_plan *plan, const char *source, char *err,
-		 size_t errlen)
+static int begin(struct run *run, const struct sim_plan *plan, const struct trace_input *in,
+		 const char *source, char *err, size_t errlen)
 {
 	const struct slots_sink sink = { put, run };
 	size_t i;
 
 	memset(run, 0, sizeof(*run));
 	run->plan = plan;
+	run->in = in;
 	memcpy(run->own.rows, plan->rows.rows, sizeof(run->own.rows));
 	memcpy(run->own.use, plan->rows.use, sizeof(run->own.use));
 	memcpy(run->own.signals, plan->rows.signals, sizeof(run->own.signals));
 	run->own.row_count = plan->rows.row_count;
 	run->own.seed = plan->rows.seed;
+	run->own.use_content = plan->rows.use_content;
+	run->own.programs = plan->programs;
 	for (i = 0; i < run->own.row_count; i++) {
 		run->own.rows[i].policy.name = run->own.rows[i].name;
 		run->lanes[i] = lane_new(&run->own.rows[i].policy, &run->own.rows[i].extra,
@@ -184,8 +238,9 @@ static int begin(struct run *run, const struct sim_plan *plan, const char *sourc
 	}
 	if (plan->programs)
 		replay_on_exit(run->replay, task_over, run);
-	if (read_state(run, err, errlen))
+	if (plan->state && open_state(run, err, errlen))
 		return -1;
+	run->part.before = run->place.sum;
 	return plan->save ? begin_writing(run, source, err, errlen) : 0;
 }
 
@@ -211,6 +266,12 @@ static void take_counts(struct run *run)
 	own->cpu_count = own->cpus ? cpus : 0;
 }
 
+static int fail(char *err, size_t errlen, const char *name, const char *why)
+{
+	snprintf(err, errlen, "%s: %s", name, why);
+	return -1;
+}
+
 static int end(struct run *run, const char *name, int result, struct sim_result *sum, char *err,
 	       size_t errlen)
 {
@@ -218,18 +279,28 @@ static int end(struct run *run, const char *name, int result, struct sim_result 
 	int late;
 
 	if (!result) {
-		result = replay_end(run->replay, &totals);
+		result = replay_end(run->replay, &totals, &run->part.more);
+		if (run->own.programs)
+			task_over(run, 0);
 		totals.gaps += slots_gaps(run->slots);
+		totals.odd_lines += run->odd;
 		/* Whatever was found behind it by the tasks' accounts is in own already. */
 		sim_totals_add(&run->own.total, &totals);
+		run->part.after = run->place.sum;
 		if (result)
 			snprintf(err, errlen, "%s: cut off", name);
+		else if (!totals.switches && totals.traces && !run->part.before)
+			result = fail(err, errlen, name, "not one task switch in it");
+		else if (!sim_parts_add(&run->own.parts, &run->part))
+			result = -1;
 	}
 	late = run->writing ? trace_write_end(&run->writer, !result, err, errlen) : 0;
 	if (!result && (late || write_state(run, err, errlen)))
 		result = -1;
+	outfile_drop(&run->state);
 	if (!result) {
 		take_counts(run);
+		look_behind(run);
 		if (!sim_result_add(sum, &run->own, err, errlen))
 			result = -1;
 	}
@@ -255,7 +326,7 @@ static int read_events(struct run *run, struct trace_input *in, enum trace_forma
 		       const char *path, char *err, size_t errlen)
 {
 	const struct trace_sink sink = { slots_event, run->slots };
-	struct trace_tally tally;
+	struct trace_tally tally = { 0 };
 	int result;
 
 	if (run->plan->state) {
@@ -281,6 +352,7 @@ static int read_events(struct run *run, struct trace_input *in, enum trace_forma
 		result = TRACE_CANNOT;
 	}
 #endif
+	run->odd = tally.odd;
 	return result ? result : slots_end(run->slots);
 }
 
@@ -304,15 +376,14 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 		trace_input_close(&in);
 		return -1;
 	}
-	result = begin(run, plan, in.name, err, errlen);
+	result = begin(run, plan, &in, in.name, err, errlen);
 	if (result)
 		goto out;
-	run->in = &in;
 	progress_begin(&run->bar, "reading", in.size);
 	format = trace_input_format(&in);
-	result = format == TRACE_COMPACT ? trace_read_compact(&in, run->piece, put, run, err,
-								    errlen)
-					 : read_events(run, &in, format, path, err, errlen);
+	run->summed = format == TRACE_COMPACT;
+	result = run->summed ? trace_read_compact(&in, &run->place, put, run, err, errlen)
+			     : read_events(run, &in, format, path, err, errlen);
 	progress_end(&run->bar);
 	if (result)
 		explain(run, in.name, err, errlen);
@@ -337,7 +408,8 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
 		snprintf(err, errlen, "out of memory");
 		return -1;
 	}
-	result = begin(run, plan, "synthetic", err, errlen);
+	result = begin(run, plan, NULL, "synthetic", err, errlen);
+	run->part.made_up = true;
 	if (!result) {
 		const struct slots_sink sink = { put, run };
 
@@ -351,10 +423,10 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
 	return result;
 }
 
-int sim_convert(const char *path, const char *out, enum slots_signals signals,
+int sim_convert(const char *path, struct outfile *out, enum slots_signals signals,
 		struct sim_totals *totals, char *err, size_t errlen)
 {
-	const struct sim_plan plan = { .signals = signals, .save = out };
+	const struct sim_plan plan = { .signals = signals, .save = out->path, .into = out };
 	struct sim_result sum = { 0 };
 	int result = sim_run(&plan, path, &sum, err, errlen);
 

@@ -6,6 +6,7 @@
 #include "sim/result.h"
 #include "sim/slots.h"
 #include "sim/synth.h"
+#include "ui/outfile.h"
 
 struct sim_plan {
 	struct sim_result rows;  /* which policies; counts are zero */
@@ -13,6 +14,7 @@ struct sim_plan {
 	enum slots_signals signals;
 	bool programs;           /* count by program too: slower */
 	const char *save;        /* write the records there, or NULL */
+	struct outfile *into; /* ... into this, opened already; or NULL */
 	uint64_t cut;            /* in pieces of so many: save.0, save.1 and on; 0: whole */
 	const char *state;       /* begin where this file left off, and write it; or NULL */
 };
@@ -34,8 +36,9 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
 
 /**
  * sim_convert() - no policy at all: a trace as records.
+ * @out: opened; committed here when all is well, else the caller's to drop.
  */
-int sim_convert(const char *path, const char *out, enum slots_signals signals,
+int sim_convert(const char *path, struct outfile *out, enum slots_signals signals,
 		struct sim_totals *totals, char *err, size_t errlen);
 
 #endif

@@ -19,6 +19,8 @@
 #include "sim/tasks.h"
 
 #define NS 1000000000u
+/* Clocks of CPUs differ by less. */
+#define BACK_NS (NS / 10)
 
 struct cpu {
 	uint32_t task;
@@ -39,8 +41,8 @@ struct slots {
 	enum slots_signals signals;
 	struct tasks t;
 	struct cpu cpus[TRACE_CPUS_MAX];
-	uint64_t now_ns, written_ns;
-	bool begun, sigreturns;
+	uint64_t now_ns, written_ns, latest_ns;
+	bool begun, sigreturns, switched;
 	uint32_t has;
 	uint32_t written;
 	uint64_t gaps;
@@ -377,6 +379,7 @@ static int take(struct slots *s, const struct trace_event *ev)
 
 	switch (ev->kind) {
 	case TRACE_SWITCH:
+		s->switched = true;
 		return on_switch(s, ev);
 	case TRACE_FORK:
 		return on_fork(s, ev);
@@ -439,6 +442,12 @@ int slots_event(void *arg, const struct trace_event *ev)
 		s->begun = true;
 		s->written_ns = ev->ns;
 	}
+	if (ev->ns + BACK_NS < s->latest_ns) {
+		s->t.why = "its time runs backwards, as where two traces are put together";
+		return -1;
+	}
+	if (ev->ns > s->latest_ns)
+		s->latest_ns = ev->ns;
 	s->now_ns = ev->ns;
 	if (ev->kind == TRACE_DEACTIVATED || ev->kind == TRACE_DROPPED || ev->kind == TRACE_COPIED)
 		s->has |= REC_HAS_FPU;
@@ -467,6 +476,10 @@ int slots_end(struct slots *s)
 {
 	uint32_t left = 0;
 
+	if (!s->switched) {
+		s->t.why = "not one sched_switch in it, so there is nothing to replay";
+		return -1;
+	}
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		if (s->cpus[i].ending && finish(s, i))
 			return -1;

@@ -10,8 +10,6 @@
 
 #include "ui/opt.h"
 
-#define TASKS_MAX 65536u
-
 struct maker {
 	const struct slots_sink *sink;
 	uint64_t random;
@@ -64,42 +62,52 @@ static bool share(const char *text, double max, double *v)
 	return opt_f64(text, v) && *v >= 0 && *v <= max;
 }
 
+/* One key's value; false when there is no such key, or not with this value. */
+static bool read_key(struct synth *s, const char *key, const char *is)
+{
+	uint64_t v = 0;
+	bool ok;
+
+	if (!strcmp(key, "tasks")) {
+		ok = whole(is, 1, SYNTH_TASKS_MAX, &v);
+		s->tasks = (uint32_t)v;
+		return ok;
+	}
+	if (!strcmp(key, "cpus")) {
+		ok = whole(is, 1, REC_CPUS_MAX, &v);
+		s->cpus = (uint32_t)v;
+		return ok;
+	}
+	return !strcmp(key, "slots") ? whole(is, 1, 1ull << 40, &s->slots)
+	     : !strcmp(key, "seed") ? opt_u64(is, &s->seed)
+	     : !strcmp(key, "use") ? share(is, 1, &s->use)
+	     : !strcmp(key, "idle") ? share(is, 1, &s->idle)
+	     : !strcmp(key, "mean-us") && share(is, 1e6, &s->mean_us);
+}
+
 bool synth_parse(const char *text, struct synth *s)
 {
-	char item[64];
-	uint64_t v;
+	char item[64], seen[7][64];
+	unsigned count = 0;
 
 	*s = (struct synth){ .tasks = 8, .cpus = 2, .slots = 1000000, .use = 0.5, .mean_us = 100,
 			     .seed = 1 };
-	while (*text && opt_item(&text, item, sizeof(item))) {
+	while (opt_item(&text, item, sizeof(item))) {
 		char *is = strchr(item, '=');
-		bool ok = is;
 
 		if (!is)
 			return false;
 		*is++ = '\0';
-		if (!strcmp(item, "tasks") && (ok = whole(is, 1, TASKS_MAX, &v)))
-			s->tasks = (uint32_t)v;
-		else if (!strcmp(item, "cpus") && (ok = whole(is, 1, REC_CPUS_MAX, &v)))
-			s->cpus = (uint32_t)v;
-		else if (!strcmp(item, "slots"))
-			ok = whole(is, 1, 1ull << 40, &s->slots);
-		else if (!strcmp(item, "seed"))
-			ok = opt_u64(is, &s->seed);
-		else if (!strcmp(item, "use"))
-			ok = share(is, 1, &s->use);
-		else if (!strcmp(item, "idle"))
-			ok = share(is, 1, &s->idle);
-		else if (!strcmp(item, "mean-us"))
-			ok = share(is, 1e6, &s->mean_us);
-		else if (strcmp(item, "tasks") && strcmp(item, "cpus"))
-			ok = false;
-		if (!ok)
+		for (unsigned i = 0; i < count; i++)
+			if (!strcmp(seen[i], item))
+				return false;
+		/* No key is new when all are there. */
+		if (count == sizeof(seen) / sizeof(seen[0]) || !read_key(s, item, is))
 			return false;
-		if (!text)
-			break;
+		memcpy(seen[count++], item, sizeof(item));
 	}
-	return s->tasks >= s->cpus;
+	/* What is left begins with an element that is none. */
+	return !text && s->tasks >= s->cpus;
 }
 
 static int put_tasks(struct maker *m, uint32_t tasks)
@@ -130,28 +138,30 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 	m->random = s->seed;
 	if (put_tasks(m, s->tasks))
 		goto out;
-	for (uint64_t i = 0; i < s->slots; i++) {
+	for (uint64_t i = 0; i < s->slots; ) {
 		const uint32_t cpu = below(m, s->cpus);
 		const double wait = -mean_ns * log(1 - unit(m));
 		struct rec r = { .kind = REC_SWITCH, .cpu = (uint16_t)cpu,
 				 .wait_ns = wait < 4e9 ? (uint32_t)wait : 4000000000u };
+		bool idle = false;
 		uint32_t next;
 
 		if (cur[cpu]) {
 			r.flags = REC_USER | REC_BLOCKED | REC_DIGEST;
 			r.flags |= unit(m) < s->use ? REC_USED : 0;
 			r.arg = rec_arg(XST_MASK_SSE, 0);
+			/* Idle lasts as long as a slot: until this CPU's turn comes again. */
+			idle = s->idle > 0 && unit(m) < s->idle;
 		}
-		if (s->idle > 0 && unit(m) < s->idle) {
-			struct rec idle = r;
-
-			idle.flags |= REC_KERNEL;
-			if (add(m, idle))
+		runs[cur[cpu]] = 0;
+		cur[cpu] = 0;
+		if (idle) {
+			r.flags |= REC_KERNEL;
+			if (add(m, r))
 				goto out;
-			r = (struct rec){ .kind = REC_SWITCH, .cpu = (uint16_t)cpu };
+			continue;
 		}
 		/* Any task that does not run elsewhere, the one that ran here too. */
-		runs[cur[cpu]] = 0;
 		do
 			next = 1 + below(m, s->tasks);
 		while (runs[next]);
@@ -159,6 +169,7 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 		cur[cpu] = r.task = next;
 		if (add(m, r))
 			goto out;
+		i++;
 	}
 	if (!add(m, (struct rec){ .kind = REC_END, .flags = REC_HAS_FPU, .arg = m->count }))
 		result = give(m);

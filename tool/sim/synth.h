@@ -12,11 +12,13 @@
 
 #include "sim/slots.h"
 
+#define SYNTH_TASKS_MAX 65536u
+
 struct synth {
 	uint32_t tasks, cpus;
 	uint64_t slots;
 	double use;     /* share of slots that use the registers */
-	double idle;    /* share of switches that go to idle first */
+	double idle;    /* share of slots that idle time follows, as long as a slot on average */
 	double mean_us; /* length of a slot, exponentially distributed */
 	uint64_t seed;
 };
@@ -24,7 +26,7 @@ struct synth {
 /**
  * synth_parse() - "tasks=8,cpus=2,slots=1000000,use=0.3,idle=0.1,mean-us=100,seed=1", any of them.
  *
- * Return: false when it is something else, or cannot be: fewer tasks than CPUs.
+ * Return: false when it is something else, names a key twice, or cannot be: fewer tasks than CPUs.
  */
 bool synth_parse(const char *text, struct synth *s);
 
