@@ -49,8 +49,9 @@ void sections_sum(struct section_totals *sum)
 
 static bool section_runs(const struct cpu *cpu)
 {
-	return cpu->fpu.sections.state == XST_SECTION_BUSY ||
-	       cpu->fpu.sections.state == XST_SECTION_WATCHED_BUSY;
+	const enum xst_section_state state = xst_section_state(&cpu->fpu.sections);
+
+	return state == XST_SECTION_BUSY || state == XST_SECTION_WATCHED_BUSY;
 }
 
 static uint64_t moves_of(const struct xst_counters *n)

@@ -187,7 +187,7 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->slot = XST_SLOT_UNKNOWN;
 	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
-	cpu->sections.state = XST_SECTION_AT_REST;
+	cpu->sections.run = XST_SECTION_AT_REST;
 	if (sys->dynamic)
 		reset_xfd(cpu);
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
@@ -221,5 +221,5 @@ void xst_cpu_offline(struct xst_cpu *cpu)
 	cpu->bits = evict(cpu, cpu->bits) & ~(XST_B_LIVE | XST_B_INIT | XST_B_APART_LIVE |
 					      XST_B_READY);
 	cpu->owner = NULL;
-	cpu->sections.state = XST_SECTION_DOWN;
+	cpu->sections.run = XST_SECTION_DOWN;
 }

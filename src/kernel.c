@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * In-kernel sections. The short path is in kernel.h, a handful of comparisons and stores; taking the registers from
- * a user, initial values and tiles are functions of their own.
+ * In-kernel sections. The short path is in kernel.h, a handful of comparisons and stores; taking the
+ * registers from a user, initial values and tiles are functions of their own.
  */
 #include <xst/kernel.h>
 
@@ -38,7 +38,7 @@ static XST_COLD int refuse(struct xst_cpu *cpu, enum xst_misuse misuse, const vo
 	const struct xst_section_report report = {
 		.misuse = misuse,
 		.caller = caller,
-		.outer = misuse == XST_MISUSE_NESTED ? cpu->sections.caller : NULL,
+		.outer = misuse == XST_MISUSE_NESTED ? xst_section_caller(&cpu->sections) : NULL,
 		.declared = need,
 	};
 
@@ -146,9 +146,8 @@ static XST_COLD int begin_early(struct xst_cpu *cpu, unsigned need, const void *
 
 	if (need != XST_NEED_X87 || !xst_w_x87_ready(cpu->world))
 		return refuse(cpu, XST_MISUSE_NOT_UP, caller, need, XST_ERR_NOT_UP);
-	s->state = XST_SECTION_EARLY;
+	s->run = XST_SECTION_RUN(XST_SECTION_EARLY, caller);
 	BARRIER();
-	s->caller = caller;
 	s->need = XST_NEED_X87;
 	cpu->n.kernel_sections++;
 	cpu->n.kernel_init_x87++;
@@ -158,7 +157,7 @@ static XST_COLD int begin_early(struct xst_cpu *cpu, unsigned need, const void *
 
 static XST_COLD int begin_rare(struct xst_cpu *cpu, unsigned need, const void *caller)
 {
-	if (cpu->sections.state == XST_SECTION_DOWN)
+	if (xst_section_state(&cpu->sections) == XST_SECTION_DOWN)
 		return begin_early(cpu, need, caller);
 	return refuse(cpu, XST_MISUSE_NESTED, caller, need, XST_ERR_NESTED);
 }
@@ -196,7 +195,7 @@ static XST_COLD int begin_tiles(struct xst_cpu *cpu, unsigned need)
 	if (!err)
 		return begin_take(cpu, need);
 	cpu->n.kernel_sections--;
-	cpu->sections.state = XST_SECTION_AT_REST;
+	cpu->sections.run = XST_SECTION_AT_REST;
 	return err;
 }
 
@@ -206,12 +205,11 @@ int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 	struct xst_sections *s = &cpu->sections;
 	unsigned todo;
 
-	if (UNLIKELY(s->state != XST_SECTION_AT_REST))
+	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_REST))
 		return begin_rare(cpu, need, caller);
 	/* From here on an interrupt handler's begin is refused: the order makes it safe. */
-	s->state = XST_SECTION_AT_WORK;
+	s->run = XST_SECTION_RUN(XST_SECTION_AT_WORK, caller);
 	BARRIER();
-	s->caller = caller;
 	s->need = (uint8_t)need;
 	cpu->n.kernel_sections++;
 	if (UNLIKELY(need & XST_NEED_TILES))
@@ -225,8 +223,8 @@ int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 /* What an end is that is not the end of an ordinary section. */
 static XST_COLD void end_rare(struct xst_cpu *cpu, const void *caller)
 {
-	if (cpu->sections.state == XST_SECTION_EARLY)
-		cpu->sections.state = XST_SECTION_DOWN;
+	if (xst_section_state(&cpu->sections) == XST_SECTION_EARLY)
+		cpu->sections.run = XST_SECTION_DOWN;
 	else
 		(void)refuse(cpu, XST_MISUSE_NO_BEGIN, caller, 0, XST_ERR_INVALID);
 }
@@ -244,7 +242,7 @@ void xst_kernel_end_any(struct xst_cpu *cpu)
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (UNLIKELY(s->state != XST_SECTION_AT_WORK)) {
+	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_WORK)) {
 		end_rare(cpu, __builtin_return_address(0));
 		return;
 	}
@@ -273,7 +271,7 @@ void xst_kernel_end_any(struct xst_cpu *cpu)
 			cpu->bits |= XST_B_READY;
 	}
 	BARRIER();
-	s->state = XST_SECTION_AT_REST;
+	s->run = XST_SECTION_AT_REST;
 }
 
 int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes)
@@ -308,12 +306,12 @@ int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section)
 {
 	const void *caller = __builtin_return_address(0);
 
-	if (cpu->sections.state != XST_SECTION_AT_REST || section->caller)
+	if (xst_section_state(&cpu->sections) != XST_SECTION_AT_REST || section->caller)
 		return refuse(cpu,
-			      cpu->sections.state == XST_SECTION_DOWN ? XST_MISUSE_NOT_UP
+			      xst_section_state(&cpu->sections) == XST_SECTION_DOWN ? XST_MISUSE_NOT_UP
 								      : XST_MISUSE_NESTED,
 			      caller, XST_NEED_EFI,
-			      cpu->sections.state == XST_SECTION_DOWN ? XST_ERR_NOT_UP
+			      xst_section_state(&cpu->sections) == XST_SECTION_DOWN ? XST_ERR_NOT_UP
 								      : XST_ERR_NESTED);
 	section->caller = caller;
 	section->user = cpu->cur;

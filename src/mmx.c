@@ -37,7 +37,7 @@ static bool has_mmx(const struct xst_cpu *cpu)
 static bool begin(struct xst_cpu *cpu, size_t bytes)
 {
 	return bytes >= WORTH_BYTES && has_mmx(cpu) &&
-	       (cpu->sections.state == XST_SECTION_DOWN ||
+	       (xst_section_state(&cpu->sections) == XST_SECTION_DOWN ||
 		xst_kernel_usable(cpu, XST_CONTEXT_TASK)) &&
 	       xst_kernel_begin(cpu, XST_NEED_X87) == XST_OK;
 }

@@ -73,7 +73,7 @@ static void section_compare(struct xst_cpu *cpu)
 	const unsigned used = section_used(cpu);
 	const struct xst_section_report report = {
 		.misuse = XST_MISUSE_UNDECLARED,
-		.caller = cpu->sections.caller,
+		.caller = xst_section_caller(&cpu->sections),
 		.declared = cpu->sections.need,
 		.used = used,
 	};

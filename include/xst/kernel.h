@@ -112,8 +112,9 @@ static inline void xst_kernel_end(struct xst_cpu *cpu);
  */
 static inline bool xst_kernel_usable(const struct xst_cpu *cpu, enum xst_context where)
 {
-	return (cpu->sections.state == XST_SECTION_IDLE ||
-		cpu->sections.state == XST_SECTION_WATCHED) &&
+	const enum xst_section_state state = xst_section_state(&cpu->sections);
+
+	return (state == XST_SECTION_IDLE || state == XST_SECTION_WATCHED) &&
 	       where <= XST_CONTEXT_HARDIRQ;
 }
 
@@ -202,21 +203,20 @@ static inline __attribute__((always_inline)) int xst_kernel_begin(struct xst_cpu
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (__builtin_expect(s->state == XST_SECTION_IDLE, 1)) {
-		s->state = XST_SECTION_BUSY;
+	if (__builtin_expect(s->run == XST_SECTION_IDLE, 1)) {
+		s->run = XST_SECTION_RUN(XST_SECTION_BUSY, xst_here());
 		__asm__ volatile("" : : : "memory");
 		if (__builtin_expect((const void *)cpu->owner == (const void *)cpu &&
 					     !(cpu->bits & XST_B_TS) &&
 					     (!need || !(need & ~(unsigned)s->in_place)),
 				     1)) {
-			s->caller = xst_here();
 			/* Stores are what a section over memory-bound work costs. */
 			if (s->need != need)
 				s->need = (uint8_t)need;
 			cpu->n.kernel_sections++;
 			return XST_OK;
 		}
-		s->state = XST_SECTION_IDLE;
+		s->run = XST_SECTION_IDLE;
 	}
 	return xst_kernel_begin_any(cpu, need, xst_here());
 }
@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) void xst_kernel_end(struct xst_cpu 
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (__builtin_expect(s->state == XST_SECTION_BUSY, 1)) {
+	if (__builtin_expect(xst_section_state(s) == XST_SECTION_BUSY, 1)) {
 		/* Two loads: one of both bytes would wait for the stores that begin made of each. */
 		__asm__ volatile("" : : : "memory");
 		if (__builtin_expect(!(s->need & XST_NEED_TILES) && !(cpu->bits & XST_B_LOAD_USE),
@@ -234,7 +234,7 @@ static inline __attribute__((always_inline)) void xst_kernel_end(struct xst_cpu 
 			if (s->need)
 				s->in_place = (uint8_t)(s->in_place & ~s->need);
 			__asm__ volatile("" : : : "memory");
-			s->state = XST_SECTION_IDLE;
+			s->run = XST_SECTION_IDLE;
 			return;
 		}
 	}

@@ -73,14 +73,14 @@ struct xst_counters {
 	uint64_t apart_saves;         /* the second image: components that TS does not guard */
 	uint64_t apart_loads;
 	uint64_t apart_failed;        /* subset of apart_loads that faulted; the task got INIT */
-	uint64_t kernel_sections;     /* in-kernel sections begun, kernel.h */
-	uint64_t kernel_saves;        /* save instructions they caused; not in saves */
+	uint64_t kernel_saves;        /* save instructions that sections caused; not in saves */
 	uint64_t kernel_init_x87;     /* FNINIT for a section */
 	uint64_t kernel_init_mxcsr;   /* MXCSR loaded for a section */
 	uint64_t section_longest;     /* in units of XST_CLOCK(); the greatest, not a sum */
 	uint64_t xfd_traps;           /* #NM from IA32_XFD */
 	uint64_t grows;               /* areas grown for dynamic components */
 	uint64_t refusals;            /* growths refused for want of a permission */
+	uint64_t kernel_sections;     /* in-kernel sections begun, kernel.h; last, beside their state */
 };
 
 /* A reading: the counters, what follows from them, and the epoch they belong to. */
@@ -140,8 +140,7 @@ enum xst_section_state {
 
 /* A CPU's in-kernel sections; kernel.h explains them. */
 struct xst_sections {
-	const void *caller; /* of the one that runs */
-	uint8_t state;      /* enum xst_section_state */
+	uint64_t run;       /* XST_SECTION_RUN(): one store says that one runs, and whose it is */
 	uint8_t in_place;   /* XST_NEED_*: initial values the registers hold while they are the kernel's */
 	uint8_t need;       /* what the one that runs declared */
 	uint8_t form;       /* enum xst_mxcsr_form */
@@ -151,6 +150,19 @@ struct xst_sections {
 	uint64_t xfd;       /* IA32_XFD at begin */
 	uint64_t began;     /* XST_CLOCK() then */
 };
+
+#define XST_SECTION_RUN(state, caller) ((uint64_t)(uintptr_t)(caller) << 8 | (uint64_t)(state))
+
+static inline enum xst_section_state xst_section_state(const struct xst_sections *s)
+{
+	return (enum xst_section_state)(s->run & 0xff);
+}
+
+/* Who began the section that runs, or the last one. Addresses are signed, of 56 bits. */
+static inline const void *xst_section_caller(const struct xst_sections *s)
+{
+	return (const void *)(uintptr_t)((int64_t)s->run >> 8);
+}
 
 /* One CPU. */
 struct xst_cpu {

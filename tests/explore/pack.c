@@ -418,9 +418,9 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	hw->surprise = 0;
 	cpu->sections.need = 0;
 	/* The model's port has a clock. */
-	cpu->sections.state = m->mode[c] == OFFLINE   ? XST_SECTION_DOWN
-			      : m->mode[c] == SECTION ? XST_SECTION_WATCHED_BUSY
-						      : XST_SECTION_WATCHED;
+	cpu->sections.run = m->mode[c] == OFFLINE   ? XST_SECTION_DOWN
+			    : m->mode[c] == SECTION ? XST_SECTION_WATCHED_BUSY
+						    : XST_SECTION_WATCHED;
 	if (m->mode[c] == OFFLINE) {
 		machine_sleep(m, c);
 		return;

@@ -127,12 +127,8 @@ static void fill_arm(struct section_run *run, struct section_row *row, struct be
 		arm->body.step[step++].snip = SNIP_section_in_place;
 	if (what->old != SNIP_NONE)
 		arm->body.step[step++].snip = what->old;
-	if (what->sort == SECTION_XOR) {
-		arm->body.step[step++].snip = SNIP_section_block;
-	} else if (what->library) {
-		arm->body.step[step++].snip = SNIP_section_begin;
-		arm->body.step[step++].snip = SNIP_section_end;
-	}
+	if (what->sort == SECTION_XOR || what->library)
+		arm->body.step[step++].snip = SNIP_section_step;
 	for (unsigned i = 0; i < step; i++)
 		arm->body.step[i].times = 1;
 	arm->argument = row->call;
@@ -142,11 +138,11 @@ static void fill_arm(struct section_run *run, struct section_row *row, struct be
 static void fill_call(struct section_run *run, struct section_row *row, const void **from)
 {
 	section_user_call(run->user, row->call);
-	row->call->need = row->what.need;
 	row->call->work = row->what.work;
-	row->call->block = !row->what.library ? section_block_none
-			   : row->what.need   ? section_block_mxcsr
-					      : section_block_0;
+	row->call->step = row->what.sort == SECTION_PAIR ? section_pair_of(row->what.need)
+			  : !row->what.library		 ? section_block_none
+			  : row->what.need		 ? section_block_mxcsr
+							 : section_block_0;
 	row->call->to = run->blocks;
 	row->call->from = (const void *const *)from;
 	row->call->sources = row->what.sources;

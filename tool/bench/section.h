@@ -22,18 +22,15 @@ xor_fn xor_avx, xor_sse_prefetch, xor_sse;
 /* What the snippets find at R15; they know the offsets. */
 struct section_call {
 	void *cpu;
-	uint64_t need;
 	void *in_place; /* the library's note of what is in place */
-	void (*end)(void *cpu);
-	int (*begin)(void *cpu, unsigned need);
-	void (*block)(const struct section_call *call); /* the work, with a section or without */
+	void (*step)(const struct section_call *call); /* a section, or a block with one or without */
 	xor_fn *work;
 	void *to;
 	const void *const *from;
 	uint64_t sources;
-	uint32_t mxcsr; /* at 80 */
+	uint32_t mxcsr; /* at 56 */
 };
-_Static_assert(offsetof(struct section_call, mxcsr) == 80, "snip.def");
+_Static_assert(offsetof(struct section_call, mxcsr) == 56, "snip.def");
 
 struct section_user;
 
@@ -48,6 +45,8 @@ struct section_user *section_user_open(const char **why);
 void section_user_close(struct section_user *u);
 /* Fills the part of @call that is the library's. */
 void section_user_call(struct section_user *u, struct section_call *call);
+/* An empty section that declares @need; NULL for a need that no row has. */
+void (*section_pair_of(unsigned need))(const struct section_call *call);
 /* One block without a section, with one that declares nothing, and with one that declares MXCSR: the
  * short path is inline, as in a kernel. */
 void section_block_none(const struct section_call *call);

@@ -46,48 +46,61 @@ static inline __attribute__((always_inline)) void work(const struct section_call
 	call->work(call->to, call->from, (unsigned)call->sources, SECTION_BLOCK);
 }
 
+/* One call, and @call is kept over the work in all three: else a call more or a register pushed would
+ * count as the section's. */
 void section_block_none(const struct section_call *call)
 {
 	work(call);
+	__asm__ volatile("" : : "r"(call) : "memory");
+}
+
+static inline __attribute__((always_inline)) void begin(const struct section_call *call, unsigned need)
+{
+	if (xst_kernel_begin(call->cpu, need))
+		abort(); /* nothing else has a section here */
 }
 
 void section_block_0(const struct section_call *call)
 {
-	struct xst_cpu *cpu = call->cpu;
-
-	if (xst_kernel_begin(cpu, 0))
-		abort(); /* nothing else has a section here */
+	begin(call, 0);
 	work(call);
-	xst_kernel_end(cpu);
+	xst_kernel_end(call->cpu);
 }
 
 void section_block_mxcsr(const struct section_call *call)
 {
-	struct xst_cpu *cpu = call->cpu;
-
-	if (xst_kernel_begin(cpu, XST_NEED_MXCSR))
-		abort();
+	begin(call, XST_NEED_MXCSR);
 	work(call);
-	xst_kernel_end(cpu);
+	xst_kernel_end(call->cpu);
 }
 
-/* As a compiler's own copies of the two: with a call each. */
-static int begin_called(void *cpu, unsigned need)
-{
-	return xst_kernel_begin(cpu, need);
-}
+#define PAIR(name, need)                                                                           \
+	static void name(const struct section_call *call)                                          \
+	{                                                                                          \
+		begin(call, need);                                                                 \
+		xst_kernel_end(call->cpu);                                                         \
+	}
+PAIR(pair_0, 0)
+PAIR(pair_x87, XST_NEED_X87)
+PAIR(pair_mxcsr, XST_NEED_MXCSR)
+PAIR(pair_both, XST_NEED_X87 | XST_NEED_MXCSR)
 
-static void end_called(void *cpu)
+void (*section_pair_of(unsigned need))(const struct section_call *call)
 {
-	xst_kernel_end(cpu);
+	static void (*const pair[])(const struct section_call *call) = {
+		[0] = pair_0,
+		[XST_NEED_X87] = pair_x87,
+		[XST_NEED_MXCSR] = pair_mxcsr,
+		[XST_NEED_X87 | XST_NEED_MXCSR] = pair_both,
+	};
+
+	return need < sizeof(pair) / sizeof(pair[0]) ? pair[need] : NULL;
 }
 
 void section_user_call(struct section_user *u, struct section_call *call)
 {
 	call->cpu = &u->cpu;
 	call->in_place = &u->cpu.sections.in_place;
-	call->begin = begin_called;
-	call->end = end_called;
 	call->mxcsr = 0x1f80;
 }
 
