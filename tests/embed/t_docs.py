@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every block of C in README.md and docs/*.md compiles by itself, with gcc and clang, 64- and 32-bit,
 as C11 and as C++17, against include/ and against the two files of `make dist`. The page on embedding
-names the flags that the tests build with, and links with nothing but itself and the library.
+names the flags that the tests build with, and links with nothing but itself and the library; what it
+says of memory, policies and the port is true.
 
-    t_docs.py ROOT DIST
+    t_docs.py ROOT DIST FACTS
 """
 import pathlib
 import re
@@ -66,8 +67,52 @@ def sizes(page, dist, tmp):
                        f"{cc}: none is larger than the page says")
 
 
+def areas(page, facts):
+    """What the page says about the size of an area: every figure is what some CPU needs, and no CPU
+    needs more than the largest."""
+    text = page[page.index("`sys.ctx_bytes` is known"):]
+    text = text[:text.index("\n\n")]
+    need = dict(line.split("\t") for line in build.run([facts]).stdout.splitlines())
+    need = {what: int(n) for what, n in need.items()}
+    if not build.expect(len(need) > 10, "the library was asked for the size of areas"):
+        return
+    compacted = max(need[what + ", compacted"] for what in ("AVX, MPX and CET_U",
+                                                            "AVX, APX and CET_U"))
+    stated = {"a second image, compacted": compacted - need["AVX"],
+              "a second image, standard": need["AVX and MPX"] - need["AVX"]}
+    for what in "no FXSAVE", "XSAVE", "AVX", "AVX-512", "AVX-512, compacted", "AVX and MPX":
+        stated[what] = need[what]
+    # The one with a namesake: AVX-512.
+    figures = {int(n) for n in re.findall(r"\b\d{3,4}\b", text)} - {512}
+    for what, n in stated.items():
+        build.expect(n in figures, f"{what}: the page says {n}")
+    build.expect(need["FXSAVE"] == 512 and "512 with it" in text, "FXSAVE: the page says 512")
+    build.expect(figures - set(stated.values()) == {4096} and max(need.values()) <= 4096,
+                 f"no area is larger than the page says: the largest is {max(need.values())}",
+                 f"the page's figures: {figures}")
+
+
+def policies(page, facts):
+    rows = re.findall(r"^\| `([a-z-]+)` \| `([^`]+)` \|", page, re.M)
+    result = build.run([facts, *(word for row in rows for word in row)])
+    build.expect(rows and result.returncode == 0,
+                 f"the {len(rows)} policies of the page are the library's", result.stderr)
+
+
+def port(blocks_, dist, tmp):
+    """The page's port, as the page builds it, is in the object."""
+    (text,) = [b for b in blocks_ if "/* my_port.h */" in b]
+    (tmp / "my_port.h").write_text(text)
+    obj, cc = tmp / "port.o", build.compilers()[0]
+    if build.compiles(cc, ["-std=c11", "-Os", *build.KERNEL, f"-I{tmp}", '-DXST_PORT="my_port.h"',
+                           "-c", dist / "xst.c", "-o", obj], "xst.c with the page's port"):
+        build.expect("my_panic" in build.symbols(obj, True), "nm names what its hooks call")
+        build.expect(".extable" in build.run(["objdump", "-h", obj]).stdout,
+                     "objdump names its exception table")
+
+
 def main():
-    root, dist = (p.resolve() for p in build.arguments(2))
+    root, dist, facts = (p.resolve() for p in build.arguments(3))
     page = (root / "docs/embedding.md").read_text()
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
@@ -78,6 +123,9 @@ def main():
             check(name, text, root, dist, tmp)
         links(ours[0], dist, tmp)
         sizes(page, dist, tmp)
+        areas(page, facts)
+        policies(page, facts)
+        port(ours, dist, tmp)
         lines = [line for line in ours[0].splitlines() if line.strip()]
         build.expect(len(lines) <= 12, f"the ten lines are {len(lines)}, with #include and braces")
     lost = [flag for flag in build.KERNEL if flag not in page]
