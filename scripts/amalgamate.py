@@ -238,7 +238,7 @@ def main():
     licence = (root / "LICENSE").read_text().rstrip()
     pathlib.Path(sys.argv[2]).write_text(
         f"/* {LICENSE} */\n/*\n * libxst {version} in two files: xst.h and xst.c, made by "
-        "\"make dist\". docs/embedding.md\n * says how to use them.\n */\n"
+        "\"make dist\". docs/embedding.md of\n * the project says how to use them.\n */\n"
         f"#ifndef XST_H\n#define XST_H\n\n{system}{header}\n#endif\n")
     pathlib.Path(sys.argv[3]).write_text(
         f"// {LICENSE}\n/*\n * libxst {version}; see xst.h.\n *\n" +

@@ -25,9 +25,9 @@
  * Sections do not nest. They run with preemption off and interrupts on or off; from begin to end the
  * CPU must not go to another task. xst_section_begin() is the kind that may be preempted.
  *
- * Built with -DXST_CHECK_SECTIONS, what a section did not declare is poisoned at its begin, and what it
- * used is compared with what it declared at its end: XST_SECTION_REPORT(). docs/kernel-sections.md says
- * what leaves no trace.
+ * Built with -DXST_CHECK_SECTIONS, what a section did not declare is poisoned at its begin, and what
+ * it used is compared with what it declared at its end: XST_SECTION_REPORT(). Some uses leave no
+ * trace; the project's docs/kernel-sections.md lists them.
  */
 #ifndef XST_KERNEL_H
 #define XST_KERNEL_H

@@ -2,8 +2,8 @@
 /*
  * The hooks an embedder may define, each with a default.
  *
- * Write one header with the macros you want and build with -DXST_PORT='"my_port.h"'; it is included
- * before the defaults below.
+ * Write one header with the macros you want and build the library's sources with
+ * -DXST_PORT='"my_port.h"'; it is included before the defaults below. No struct depends on it.
  *
  *   XST_ASSERT(cond)   our own mistakes only, never bad input. Default: nothing.
  *
