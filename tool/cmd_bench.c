@@ -117,21 +117,29 @@ static const struct opt_usage fiber_usage = {
 /* Of two that exclude each other none is chosen in silence. */
 static int settle(const struct bench_args *a)
 {
-	const char *alone = a->output ? "--output" : a->db ? "--db" : a->csv ? "--csv"
-			    : a->against ? "--against" : a->beside ? "--beside"
-			    : a->claim > 0 ? "--claim" : a->controls ? "--controls" : NULL;
+	const char *alone = a->output      ? "--output"
+	                    : a->db        ? "--db"
+	                    : a->csv       ? "--csv"
+	                    : a->against   ? "--against"
+	                    : a->beside    ? "--beside"
+	                    : a->claim > 0 ? "--claim"
+	                    : a->controls  ? "--controls"
+	                                   : NULL;
 
 	if (a->list && alone)
-		return ui_error(a->cmd, UI_USAGE, "--list measures nothing, so %s has no meaning "
-				"beside it", alone);
+		return ui_error(a->cmd, UI_USAGE,
+		                "--list measures nothing, so %s has no meaning "
+		                "beside it",
+		                alone);
 	if (a->csv && ui.json)
 		return ui_error(a->cmd, UI_USAGE,
-				"--csv and --json are two forms of one answer: name one");
+		                "--csv and --json are two forms of one answer: name one");
 	if (a->output && a->db && outfile_same(a->output, a->db))
 		return ui_error(a->cmd, UI_USAGE, "--output and --db are the same file, %s", a->db);
 	if (a->output && a->against && outfile_same(a->output, a->against))
 		return ui_error(a->cmd, UI_USAGE,
-				"--output would replace the run that --against reads, %s", a->against);
+		                "--output would replace the run that --against reads, %s",
+		                a->against);
 	return -1;
 }
 
@@ -361,7 +369,7 @@ static bool can_measure(const struct insn_run *run, const struct bench_args *a)
 		}
 		if (!any) {
 			ui_error(CMD_INSN, UI_CANNOT, "%s cannot be measured here: %s", a->names[k],
-				 why);
+			         why);
 			return false;
 		}
 	}

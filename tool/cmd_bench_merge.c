@@ -69,8 +69,10 @@ static int join(const struct request *q)
 		                          ? "no run was quiet by its own limits"
 		                          : "no run has an effect with an interval");
 	if (status == UI_OK && m.copies)
-		ui_note("copies of runs already read (the same seed, machine, date and boot), which "
-			"count once: %zu", m.copies);
+		ui_note("copies of runs already read (the same seed, machine, date and boot), "
+		        "which "
+		        "count once: %zu",
+		        m.copies);
 	if (status == UI_OK && q->output)
 		status = write_json(&m, q->output);
 	if (status == UI_OK && ui.json) {
@@ -116,7 +118,8 @@ int cmd_bench_merge(int argc, char **argv)
 		status = ui_error(CMD, UI_USAGE,
 		                  "nothing to join: name at least one file of results");
 	if (status == UI_OK && q.csv && ui.json)
-		status = ui_error(CMD, UI_USAGE, "--csv and --json are two forms of one answer: name one");
+		status = ui_error(CMD, UI_USAGE,
+		                  "--csv and --json are two forms of one answer: name one");
 	for (size_t i = 0; status == UI_OK && q.output && i < q.results.n; i++)
 		if (outfile_same(q.output, q.results.list[i].source))
 			status = ui_error(CMD, UI_USAGE,

@@ -144,6 +144,18 @@ def interrupt():
         check(len(doc["samples"]["arms"][0]["ticks"]) == doc["blocks_done"], "raw samples so far")
 
 
+def few_blocks():
+    """What a few blocks do not tell is said in words; no figure is "nan"."""
+    for what in ("insn", "kernel"):
+        p = subprocess.Popen([XSTATE, "bench", what, "-t", "60s"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=30)
+        check(p.returncode in (0, 1), f"{what} interrupted: exit {p.returncode}: {err}")
+        check(not re.search(r"(?i)\bnan\b", out), f"{what}: {re.findall('.*nan.*', out)[:3]}")
+
+
 def keys(x):
     if isinstance(x, dict):
         for k, v in x.items():
@@ -227,7 +239,7 @@ def documents_agree():
 
 
 for test in (documents_agree, usage_errors, listing, table_follows_from_samples, fiber, refusals,
-             company, interrupt):
+             company, interrupt, few_blocks):
     test()
 print("ok" if not failures else f"{failures} failures")
 sys.exit(failures != 0)

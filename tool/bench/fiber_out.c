@@ -134,9 +134,11 @@ static void print_goals(const struct fiber_run *run, FILE *out)
 				table_cell(t, "%s", "");
 				table_cell(t, "%s", "");
 			} else {
-				table_cell(t, "%.3f", exp(row->ratio.middle));
-				table_cell(t, "%.3f ... %.3f", exp(row->ratio.low),
-					   exp(row->ratio.high));
+				table_cell_or(t, "", isfinite(row->ratio.middle), "%.3f",
+				              exp(row->ratio.middle));
+				table_cell_or(t, SESSION_FEW, isfinite(row->ratio.low),
+				              "%.3f ... %.3f", exp(row->ratio.low),
+				              exp(row->ratio.high));
 			}
 			table_cell_styled(t, style[ruling], "%s", fiber_ruling_name[ruling]);
 		}
@@ -169,11 +171,14 @@ static void print_rows(const struct fiber_run *run, FILE *out)
 				table_cell(t, "%s", "");
 			continue;
 		}
-		table_cell(t, "%.1f", row->cycles.median);
-		table_cell(t, "%.1f-%.1f", row->cycles.low_quartile, row->cycles.high_quartile);
-		table_cell(t, "%.1f", row->cycles.median * session_ns(&run->s));
-		table_cell(t, "%.3f", exp(row->ratio.middle));
-		table_cell(t, "%.3f ... %.3f", exp(row->ratio.low), exp(row->ratio.high));
+		table_cell_or(t, "", row->cycles.n, "%.1f", row->cycles.median);
+		table_cell_or(t, "", row->cycles.n, "%.1f-%.1f", row->cycles.low_quartile,
+		              row->cycles.high_quartile);
+		table_cell_or(t, "", row->cycles.n, "%.1f",
+		              row->cycles.median * session_ns(&run->s));
+		table_cell_or(t, "", isfinite(row->ratio.middle), "%.3f", exp(row->ratio.middle));
+		table_cell_or(t, SESSION_FEW, isfinite(row->ratio.low), "%.3f ... %.3f",
+		              exp(row->ratio.low), exp(row->ratio.high));
 	}
 	table_print(t, out);
 	table_free(t);

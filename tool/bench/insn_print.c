@@ -57,10 +57,12 @@ static void print_costs(const struct insn_run *run, FILE *out)
 			table_cell(t, "%#llx", (unsigned long long)row->mask);
 		else
 			table_cell(t, "%s", "");
-		table_cell(t, "%.1f", row->cycles.median);
-		table_cell(t, "%.1f-%.1f", row->cycles.low_quartile, row->cycles.high_quartile);
-		table_cell(t, "%.2f", (row->middle.high - row->middle.low) / 2);
-		table_cell(t, "%.1f", row->cycles.median * ns);
+		table_cell_or(t, "", row->cycles.n, "%.1f", row->cycles.median);
+		table_cell_or(t, "", row->cycles.n, "%.1f-%.1f", row->cycles.low_quartile,
+		              row->cycles.high_quartile);
+		table_cell_or(t, SESSION_FEW, isfinite(row->middle.low), "%.2f",
+		              (row->middle.high - row->middle.low) / 2);
+		table_cell_or(t, "", row->cycles.n, "%.1f", row->cycles.median * ns);
 		if (pmu)
 			table_cell(t, "%.1f", row->pmu_cycles);
 		table_cell(t, "%zu", row->cycles.n);

@@ -128,12 +128,16 @@ static void print_goals(const struct section_run *run, FILE *out)
 			table_cell(t, "%s", "");
 			table_cell(t, "%s", "");
 		} else if (goal->at_least) {
-			table_cell(t, "%.3f", exp(row->throughput.middle));
-			table_cell(t, "%.3f ... %.3f", exp(row->throughput.low),
-				   exp(row->throughput.high));
+			table_cell_or(t, "", isfinite(row->throughput.middle), "%.3f",
+			              exp(row->throughput.middle));
+			table_cell_or(t, SESSION_FEW, isfinite(row->throughput.low),
+			              "%.3f ... %.3f", exp(row->throughput.low),
+			              exp(row->throughput.high));
 		} else {
-			table_cell(t, "%.1f", row->middle.middle);
-			table_cell(t, "%.1f ... %.1f", row->middle.low, row->middle.high);
+			table_cell_or(t, "", isfinite(row->middle.middle), "%.1f",
+			              row->middle.middle);
+			table_cell_or(t, SESSION_FEW, isfinite(row->middle.low), "%.1f ... %.1f",
+			              row->middle.low, row->middle.high);
 		}
 		table_cell_styled(t, style[ruling], "%s", section_ruling_name[ruling]);
 	}
@@ -161,9 +165,11 @@ static void print_pairs(const struct section_run *run, FILE *out)
 			table_cell(t, "%s", "");
 			continue;
 		}
-		table_cell(t, "%.1f", row->cycles.median);
-		table_cell(t, "%.1f-%.1f", row->cycles.low_quartile, row->cycles.high_quartile);
-		table_cell(t, "%.1f", row->cycles.median * session_ns(&run->s));
+		table_cell_or(t, "", row->cycles.n, "%.1f", row->cycles.median);
+		table_cell_or(t, "", row->cycles.n, "%.1f-%.1f", row->cycles.low_quartile,
+		              row->cycles.high_quartile);
+		table_cell_or(t, "", row->cycles.n, "%.1f",
+		              row->cycles.median * session_ns(&run->s));
 	}
 	table_print(t, out);
 	table_free(t);
@@ -193,11 +199,13 @@ static void print_parities(const struct section_run *run, FILE *out)
 			table_cell(t, "%s", row->skipped);
 			continue;
 		}
-		table_cell(t, "%.1f", gigabytes(run, row));
+		table_cell_or(t, "", row->cycles.n, "%.1f", gigabytes(run, row));
 		if (row->throughput.n) {
-			table_cell(t, "%.3f", exp(row->throughput.middle));
-			table_cell(t, "%.3f ... %.3f", exp(row->throughput.low),
-				   exp(row->throughput.high));
+			table_cell_or(t, "", isfinite(row->throughput.middle), "%.3f",
+			              exp(row->throughput.middle));
+			table_cell_or(t, SESSION_FEW, isfinite(row->throughput.low),
+			              "%.3f ... %.3f", exp(row->throughput.low),
+			              exp(row->throughput.high));
 		} else {
 			table_cell(t, "%s", "");
 			table_cell(t, "%s", "");

@@ -16,6 +16,8 @@
 #include "rig.h"
 #include "ui/json.h"
 
+#define SESSION_FEW "too few blocks" /* in place of an interval that there is not */
+
 struct bench_session {
 	/* Asked for. */
 	double seconds;

@@ -217,7 +217,8 @@ static bool is_of(const json_t *v, int type)
  * Keeps one promise from @at on. @done is how much of the path led here, for the sentence: with the
  * number of the element, so that it can be found.
  */
-static bool keep(const json_t *at, const char *path, const struct promise *p, char *done, size_t room)
+static bool keep(const json_t *at, const char *path, const struct promise *p, char *done,
+		 size_t room)
 {
 	const size_t n = strcspn(path, ".["), used = strlen(done);
 	char key[64];

@@ -194,7 +194,8 @@ static void brief_sweep(struct report *r, size_t i, size_t points)
 
 	fputs("<li>", out);
 	html_f(out,
-	       "Made-up workload, %zu shares of used slots (%.60s): by the formula eager is cheaper "
+	       "Made-up workload, %zu shares of used slots (%.60s): by the formula eager is "
+	       "cheaper "
 	       "than lazy above %.0f to %.0f used slots of a million, over the range of prices.",
 	       points, slash ? slash + 1 : result->source,
 	       result_number(even, "formula_low_per_million"),

@@ -188,20 +188,23 @@ static void sections(const struct report *r, struct page *p)
 
 	begin(p, "xor of 4 KiB blocks, FNINIT and LDMXCSR at the begin of each section",
 	      "E3-1280 v2, 2021, MB/s by AVX, SSE with prefetch, generic SSE: 38616, 25797, 23147 "
-	      "without; 23318, 22562, 20431 with both (ratios 0.60, 0.87, 0.88); 26451, 25777, 23178 "
+	      "without; 23318, 22562, 20431 with both (ratios 0.60, 0.87, 0.88); 26451, 25777, "
+	      "23178 "
 	      "with LDMXCSR alone (0.68, 1.00, 1.00)");
 	if (isfinite(old))
-		html_cell(p,
-		          "ratios %.2f, %s, %s with both; %s, %s, %s with LDMXCSR alone; by the "
-		          "library's section %s, %s, %s",
-		          old, say("%.2f", find(r, "kernel", "sections", "xor-prefetch/old-both", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-sse/old-both", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-avx/old-ldmxcsr", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-prefetch/old-ldmxcsr", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-sse/old-ldmxcsr", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-avx/section-0", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-prefetch/section-0", key)),
-		          say("%.2f", find(r, "kernel", "sections", "xor-sse/section-0", key)));
+		html_cell(
+		        p,
+		        "ratios %.2f, %s, %s with both; %s, %s, %s with LDMXCSR alone; by the "
+		        "library's section %s, %s, %s",
+		        old,
+		        say("%.2f", find(r, "kernel", "sections", "xor-prefetch/old-both", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-sse/old-both", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-avx/old-ldmxcsr", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-prefetch/old-ldmxcsr", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-sse/old-ldmxcsr", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-avx/section-0", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-prefetch/section-0", key)),
+		        say("%.2f", find(r, "kernel", "sections", "xor-sse/section-0", key)));
 	else
 		lacks(p, "xstate bench kernel");
 }

@@ -124,7 +124,8 @@ static size_t count_models(const struct report *r)
 	return n;
 }
 
-/* All runs of bench switch in one sentence: the row that costs most by its median over the hosts. */
+/* All runs of bench switch in one sentence: the row that costs most by its median over the hosts.
+ */
 static void tell_many(struct report *r, size_t runs)
 {
 	struct across *most = calloc(1, sizeof(*most)), *one = calloc(1, sizeof(*one)), *old;
@@ -143,7 +144,8 @@ static void tell_many(struct report *r, size_t runs)
 			    (i != report_bench(r, "switch", 0) && most->n))
 				continue;
 			collect(r, one);
-			if (one->n && (!most->n || one->effect[one->n / 2] > most->effect[most->n / 2])) {
+			if (one->n &&
+			    (!most->n || one->effect[one->n / 2] > most->effect[most->n / 2])) {
 				old = most;
 				most = one;
 				one = old;
@@ -194,10 +196,10 @@ static void tell_merged(struct report *r, const json_t *doc)
 	html_f(out, "%.0f hosts joined: what costs most is %s, ", result_number(doc, "hosts"),
 	       result_text(most, "id", "?"));
 	json_array_foreach((json_t *)result_list(most, "groups"), k, g)
-		html_f(out, "%s%+.1f %% (95 %% interval %+.1f to %+.1f) on %s, %.0f hosts", k ? "; " : "",
-		       result_number(g, "effect_percent"), result_number(g, "low_percent"),
-		       result_number(g, "high_percent"), result_text(g, "cpu", "?"),
-		       result_number(g, "hosts"));
+	        html_f(out, "%s%+.1f %% (95 %% interval %+.1f to %+.1f) on %s, %.0f hosts",
+	               k ? "; " : "", result_number(g, "effect_percent"),
+	               result_number(g, "low_percent"), result_number(g, "high_percent"),
+	               result_text(g, "cpu", "?"), result_number(g, "hosts"));
 	html_f(out, ". %s.", result_text(most, "verdict", "?"));
 	fputs("</li>\n", out);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Workloads replayed under every policy: what each would have cost, and for how much of a CPU. A
- * sweep, the same made-up workload with more and more slots that use the registers, is one chart. */
+ * sweep, the same made-up workload with more and more slots that use the registers, is one chart.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,10 @@ static bool has_same_policies(const json_t *a, const json_t *b)
 	const json_t *x = result_list(a, "policies"), *y = result_list(b, "policies"), *one;
 	size_t i;
 
-	json_array_foreach((json_t *)x, i,
-	                   one) if (!is_alike(one, json_array_get(y, i), "policy") ||
-	                            !is_alike(one, json_array_get(y, i), "hypothesis")) return false;
+	json_array_foreach(
+	        (json_t *)x, i,
+	        one) if (!is_alike(one, json_array_get(y, i), "policy") ||
+	                 !is_alike(one, json_array_get(y, i), "hypothesis")) return false;
 	return json_array_size(x) == json_array_size(y);
 }
 
@@ -47,8 +49,8 @@ static bool is_of_sweep(const struct result *first, const struct result *next)
 
 	return report_is(next, "xstate.sim/1", NULL) && !strcmp(first->source, next->source) &&
 	       is_alike(first->doc, next->doc, "use") && is_alike(first->doc, next->doc, "seed") &&
-	       has_same_prices(first->doc, next->doc) &&
-	       is_alike(a, b, "slots") && is_alike(a, b, "switches") && is_alike(a, b, "span_ns") &&
+	       has_same_prices(first->doc, next->doc) && is_alike(a, b, "slots") &&
+	       is_alike(a, b, "switches") && is_alike(a, b, "span_ns") &&
 	       is_alike(a, b, "traces") && !is_alike(a, b, "used_slots") &&
 	       result_number(b, "digest_slots") == result_number(b, "user_slots") &&
 	       has_same_policies(first->doc, next->doc);
@@ -91,8 +93,10 @@ const char *report_missing(const struct result *result, char *buf, size_t size)
 		snprintf(buf, size, "%.0f events were lost and %.0f places contradict themselves",
 		         lost > 0 ? lost : 0, gaps > 0 ? gaps : 0);
 	else if (gaps > 0)
-		snprintf(buf, size, "at %.0f places the trace contradicts itself, as if events had "
-		                    "been taken out", gaps);
+		snprintf(buf, size,
+		         "at %.0f places the trace contradicts itself, as if events had "
+		         "been taken out",
+		         gaps);
 	else if (strcmp(holds, "over-all-prices") && strcmp(holds, "depends-on-prices"))
 		snprintf(buf, size, "the result does not say whether its verdict holds");
 	else
@@ -231,7 +235,8 @@ static size_t gather(const struct report *r, size_t first, size_t points, struct
 			const json_t *row = json_array_get(result_list(result->doc, "policies"), i);
 			const double slots = result_number(totals_of(result), "slots");
 			const double y = (result_number(row, "cycles_low") +
-			                  result_number(row, "cycles_high")) / 2 / slots;
+			                  result_number(row, "cycles_high")) /
+			                 2 / slots;
 
 			x[k] = 100 * result_number(totals_of(result), "used_slots") / slots;
 			x[points + k] = isfinite(y) ? y : 0;
@@ -284,8 +289,9 @@ static void show_sweep(struct report *r, size_t first, size_t points)
 	const struct result *result = &r->results.list[first];
 	const char *slash = strrchr(result->source, '/');
 	const struct chart c = {.title = title,
-	                        .about = "A made-up workload with more and more slots that use the "
-	                                 "registers; where lazy rises above eager, eager is cheaper",
+	                        .about =
+	                                "A made-up workload with more and more slots that use the "
+	                                "registers; where lazy rises above eager, eager is cheaper",
 	                        .unit = "cycles a slot, at the middle of the prices",
 	                        .x_unit = "% of slots that use the registers"};
 	size_t n;

@@ -13,13 +13,15 @@
 struct outfile {
 	FILE *f;           /* write here; stdout for "-" */
 	const char *path;  /* as the user named it */
-	char *place, *part; /* what will be replaced, and what is written until then; NULL: written in place */
+	/* What will be replaced, and what is written until then; NULL: written in place. */
+	char *place, *part;
 };
 
 /**
  * outfile_open() - begin.
- * @path: "-" is standard output. A link is followed, also to where there is nothing yet. What is no regular file (a device, a pipe) is
- *        written to, never replaced. A new file gets the mode that the umask says, an old one keeps its own.
+ * @path: "-" is standard output. A link is followed, also to where there is nothing yet. What is no
+ *        regular file (a device, a pipe) is written to, never replaced. A new file gets the mode
+ *        that the umask says, an old one keeps its own.
  *
  * Return: false with errno set.
  */

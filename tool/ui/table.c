@@ -119,6 +119,18 @@ void table_cell_styled(struct table *t, enum ui_style style, const char *fmt, ..
 	va_end(ap);
 }
 
+void table_cell_or(struct table *t, const char *otherwise, bool known, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (known)
+		add_cell(t, UI_PLAIN, format(fmt, ap));
+	else
+		table_cell(t, "%s", otherwise);
+	va_end(ap);
+}
+
 void table_group(struct table *t, const char *fmt, ...)
 {
 	struct row *row;

@@ -30,10 +30,14 @@ void table_column(struct table *t, const char *head, enum table_align align);
 /**
  * table_cell() - the next cell, row by row.
  * table_cell_styled() - the same in a colour.
+ * table_cell_or() - the same, or @otherwise in its place when the figures are not @known.
  */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_cell_styled(struct table *t, enum ui_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+void table_cell_or(struct table *t, const char *otherwise, bool known, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /**
  * table_group() - a heading over the rows that follow; only between rows.
