@@ -98,7 +98,7 @@ def unsound(d):
     check(run(path, "-o", out).returncode == 0, "a sound result of sim")
     os.unlink(out)
     refused = 0
-    for place in walk({k: doc[k] for k in ("use", "signals", "seed", "totals", "policies")}):
+    for place in walk({k: doc[k] for k in ("use", "signals", "seed", "totals", "parts", "policies")}):
         for value in (..., None, "x", -1) if len(place) == 1 else (...,) if len(place) == 2 else (-1, "x"):
             # A name that --merge does not know has no price there; as a word it can be shown.
             if place[-1] in ("policy", "hypothesis") and value == "x":
@@ -108,6 +108,8 @@ def unsound(d):
             if r.returncode == 0:
                 continue
             refused += 1
+            if os.path.exists(out):
+                os.unlink(out)
             r = run(path, "-o", out)
             check(r.returncode == 2 and "no sound xstate.sim/1" in r.stderr and r.stderr.count("\n") == 1 and
                   not os.path.exists(out), f"{place} = {value}: exit {r.returncode}, {r.stderr!r}")
@@ -159,6 +161,8 @@ def incomplete(d):
         check("Incomplete</span>: 12 events were lost" in text, "and its section")
     said = brief(page_of(d, changed(doc, ("totals", "gaps"), 3)))
     check("Nothing is decided" in said and "at 3 places" in said, f"gaps: {said}")
+    said = brief(page_of(d, changed(doc, ("holds",), "events-lost")))
+    check("Nothing is decided" in said and "pieces of the trace are missing" in said, f"pieces: {said}")
     said = brief(page_of(d, changed(doc, ("holds",), "perhaps")))
     check("does not say whether" in said and "lost" not in said, f"holds unknown: {said}")
 
@@ -170,7 +174,9 @@ def workloads(d):
     check(len(titles) == 2 and len(set(titles)) == 2 and "page.json" in titles[0], f"titles {titles}")
     check("cycles a slot" in text and "cycles a switch, over" not in text, "cycles a slot")
     check("2.5 to 22" in text, "a share of a CPU is a range")
-    check("At most" not in page_of(d, *synthetic("--use", "none")), "--use none is no upper bound")
+    text = page_of(d, *synthetic("--use", "none"))
+    check("At most" not in text and "Made up, 3000" in text and "real machine" not in text, "what it was")
+    check("Recorded, 1000 switches" in page_of(d, made.sim()), "and what that was")
     sweep = synthetic("--sweep", "8")
     text = page_of(d, *sweep)
     check(text.count('<figure class="chart">') == 1 and "Break-even in a sweep" in text, "one chart of a sweep")

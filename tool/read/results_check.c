@@ -16,11 +16,16 @@ enum type {
 	COUNT,  /* a whole number, not below 0 */
 	NUMBER, /* any; where it is not known, null or nothing */
 	LIST,
+	FILLED, /* a list with something in it */
 	OBJECT,
+	FLAG,
+	SUM, /* 64 bits, hexadecimal */
 	OPTIONAL = 0x10, /* or it may be null, or not be there */
 };
 
-static const char *const wants[] = {"text", "a count", "a number", "a list", "an object"};
+static const char *const wants[] = {"text", "a count", "a number", "a list",
+				   "a list with something in it", "an object", "true or false",
+				   "a checksum"};
 
 /* One promise. In a path "." goes into an object and "[]" into every element of a list. */
 struct promise {
@@ -163,9 +168,16 @@ static const struct promise sim[] = {
 #define X(name) {"totals." #name, COUNT},
 	SIM_TOTALS(X)
 #undef X
+	{"parts", FILLED},
+	{"parts[]", OBJECT},
+	{"parts[].before", SUM},
+	{"parts[].after", SUM},
+	{"parts[].more", FLAG},
+	{"parts[].synthetic", FLAG},
+	{"use_content", SUM | OPTIONAL},
 	{"costs", OBJECT},
 	{"costs.source", TEXT},
-	{"policies", LIST},
+	{"policies", FILLED},
 	{"policies[]", OBJECT},
 	{"policies[].policy", TEXT},
 	{"policies[].hypothesis", TEXT | OPTIONAL},
@@ -208,6 +220,13 @@ static bool is_of(const json_t *v, int type)
 		return !v || json_is_null(v) || json_is_number(v);
 	case LIST:
 		return json_is_array(v);
+	case FILLED:
+		return json_array_size(v) > 0;
+	case FLAG:
+		return json_is_boolean(v);
+	case SUM:
+		return json_is_string(v) && json_string_length(v) == 16 &&
+		       strspn(json_string_value(v), "0123456789abcdef") == 16;
 	default:
 		return json_is_object(v);
 	}

@@ -24,6 +24,20 @@ static bool is_alike(const json_t *a, const json_t *b, const char *key)
 	return x && y && json_equal(x, y);
 }
 
+/* By its own word: made up, by --synthetic, and not recorded; of several traces, all of them. */
+static bool is_made_up(const struct result *result)
+{
+	const json_t *parts = result_list(result->doc, "parts"), *one;
+	size_t i;
+
+	json_array_foreach((json_t *)parts, i, one)
+	{
+		if (!result_flag(one, "synthetic"))
+			return false;
+	}
+	return json_array_size(parts) > 0;
+}
+
 static bool has_same_policies(const json_t *a, const json_t *b)
 {
 	const json_t *x = result_list(a, "policies"), *y = result_list(b, "policies"), *one;
@@ -42,7 +56,7 @@ static bool has_same_prices(const json_t *a, const json_t *b)
 	return is_alike(result_list(a, "costs"), result_list(b, "costs"), "source");
 }
 
-/* Only what is known of every slot makes a point of a curve. */
+/* Another point of a sweep: of the same made-up workload with another share of used slots. */
 static bool is_of_sweep(const struct result *first, const struct result *next)
 {
 	const json_t *a = totals_of(first), *b = totals_of(next);
@@ -52,7 +66,7 @@ static bool is_of_sweep(const struct result *first, const struct result *next)
 	       has_same_prices(first->doc, next->doc) && is_alike(a, b, "slots") &&
 	       is_alike(a, b, "switches") && is_alike(a, b, "span_ns") &&
 	       is_alike(a, b, "traces") && !is_alike(a, b, "used_slots") &&
-	       result_number(b, "digest_slots") == result_number(b, "user_slots") &&
+	       is_made_up(first) && is_made_up(next) &&
 	       has_same_policies(first->doc, next->doc);
 }
 
@@ -89,7 +103,9 @@ const char *report_missing(const struct result *result, char *buf, size_t size)
 	const double gaps = result_number(totals_of(result), "gaps");
 	const char *holds = result_text(result->doc, "holds", "");
 
-	if (lost > 0 || !strcmp(holds, "events-lost"))
+	if (!(lost > 0) && !strcmp(holds, "events-lost"))
+		snprintf(buf, size, "events were lost or pieces of the trace are missing");
+	else if (lost > 0)
 		snprintf(buf, size, "%.0f events were lost and %.0f places contradict themselves",
 		         lost > 0 ? lost : 0, gaps > 0 ? gaps : 0);
 	else if (gaps > 0)
@@ -177,7 +193,7 @@ static void words(struct report *r, const struct result *result)
 		const char *text = json_is_string(one) ? json_string_value(one) : "";
 
 		/* Was said first. */
-		if (!strncmp(text, "Incomplete:", 11) || !strncmp(text, "Gaps:", 5))
+		if (strstr(text, " events were lost") || !strncmp(text, "Gaps:", 5))
 			continue;
 		html_text(out, text);
 		fputc(' ', out);
@@ -199,7 +215,8 @@ static void show(struct report *r, size_t i)
 
 	report_workload(r, i, name, sizeof(name));
 	snprintf(title, sizeof(title), "What each policy would have cost: %s", name);
-	snprintf(what, sizeof(what), "%.0f switches, %.0f slots; prices: %.100s",
+	snprintf(what, sizeof(what), "%s, %.0f switches, %.0f slots; prices: %.100s",
+	         is_made_up(result) ? "Made up" : "Recorded",
 	         result_number(totals_of(result), "switches"), slots,
 	         result_text(result_list(result->doc, "costs"), "source", "?"));
 	if (slots > 0) {
