@@ -226,7 +226,8 @@ static void our_json(void **state)
 	refused("{\"schema\":\"xstate.image/1\"}", "xstate.image/1");
 	refused("{\"a\":1}", "neither");
 	refused("[1,2]", "not an object");
-	refused("{\"schema\":", "line 1");
+	refused("{\"schema\":", "line 1: it ends in the middle");
+	refused("{\"schema\":\"xstate.cpu/1\",\"schema\":\"xstate.cpu/1\"}", "one key twice");
 	refused("{\"schema\":\"xstate.cpu/1\",\"xsave\":true,\"xcr0_supported\":519}", "mask");
 	refused("{\"schema\":\"xstate.cpu/1\",\"xsave\":true,\"xcr0_supported\":\"0x7\","
 		"\"components\":[{\"id\":9,\"bytes\":8}]}", "component 9");

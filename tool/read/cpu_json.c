@@ -31,6 +31,8 @@ int cpu_parse_json(struct cpu_collector *c, const char *text, size_t len, enum c
 
 #include <xst/layout.h>
 
+#include "read/json_why.h"
+
 /* "0x1f" or "31", at most @max. */
 static bool number(const char *s, uint64_t max, uint64_t *v)
 {
@@ -377,13 +379,14 @@ static int parse_document(struct cpu_collector *c, const json_t *root, enum cpu_
 int cpu_parse_json(struct cpu_collector *c, const char *text, size_t len, enum cpu_format *format)
 {
 	json_error_t why;
-	json_t *root = json_loadb(text, len, JSON_DISABLE_EOF_CHECK, &why);
+	json_t *root = json_loadb(text, len, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &why);
 	size_t i;
 	int result;
 
 	*format = CPU_JSON;
 	if (!root)
-		return cpu_fail(c, "line %d: %.80s", why.line, why.text);
+		return cpu_fail(c, "not JSON: line %d: %s", why.line,
+				json_why(&why, len ? *text : 0));
 	if (json_is_object(root))
 		result = parse_document(c, root, format);
 	else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "read/file.h"
+#include "read/json_why.h"
 #include "read/results_db.h"
 
 #define MOST_BYTES  (256u << 20)
@@ -40,32 +41,6 @@ static bool add(struct results *r, const char *source, json_t *doc)
 	return true;
 }
 
-/* Jansson's own words are about its grammar. */
-static const char *why_not_json(const json_error_t *error, char begin)
-{
-	if (begin != '{' && begin != '[')
-		return "no document begins here";
-	switch (json_error_code(error)) {
-	case json_error_premature_end_of_input:
-		return "it ends in the middle of a document";
-	case json_error_invalid_utf8:
-		return "it holds bytes that are not UTF-8";
-	case json_error_duplicate_key:
-		return "an object has one key twice";
-	case json_error_numeric_overflow:
-		return "a number is too large";
-	case json_error_stack_overflow:
-		return "it is nested too deeply";
-	case json_error_null_character:
-	case json_error_null_byte_in_key:
-		return "a text holds a 0 byte";
-	case json_error_out_of_memory:
-		return "memory is short";
-	default:
-		return "it breaks off or is mistyped";
-	}
-}
-
 int results_parse(struct results *r, const char *source, const char *text, size_t len, char *err,
                   size_t errlen)
 {
@@ -89,7 +64,7 @@ int results_parse(struct results *r, const char *source, const char *text, size_
 				line += *c == '\n';
 			snprintf(err, errlen, "%s: not JSON: line %zu: %s", source,
 			         line + (size_t)(error.line > 0 ? error.line - 1 : 0),
-			         why_not_json(&error, *at));
+			         json_why(&error, *at));
 			goto fail;
 		}
 		if (!result_text(doc, "schema", NULL)) {
