@@ -29,11 +29,14 @@ static const struct opt_usage usage = {
 	.summary = "record the switches and FPU events of a workload",
 	.synopsis = "[options] -- COMMAND [ARGUMENT...]",
 	.about = "Runs COMMAND while perf records all CPUs: task switches, migrations, forks, execs,\n"
-		 "exits, handled signals, and the x86_fpu events where the kernel has them. Needs perf\n"
-		 "and root. What is written is for 'xstate sim', 16 bytes for each switch.\n",
+		 "exits, handled signals, and where the kernel has them the x86_fpu events and a kprobe\n"
+		 "where it begins to use the registers itself. Needs perf and root. What is written is for 'xstate sim', 16 bytes for each switch.\n",
 	.opts = options,
 	.examples = "xstate record -- make -j8\nxstate sim trace.xst\n",
 };
+
+/* Where the kernel begins to use the registers: no tracepoint, but where kernels have kprobes perf makes one. */
+#define SECTION "kernel_fpu_begin_mask"
 
 /* Groups of tracepoints; the first one must be there. */
 static const char *const groups[] = {
@@ -43,7 +46,7 @@ static const char *const groups[] = {
 	"x86_fpu:x86_fpu_dropped,x86_fpu:x86_fpu_copy_dst",
 	"signal:signal_deliver",
 	"syscalls:sys_enter_rt_sigreturn",
-	"probe:kernel_fpu_begin_mask",
+	"probe:" SECTION,
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
@@ -120,6 +123,15 @@ static int probe(const char *events, const char *file)
 	return run_perf(argv, true);
 }
 
+/* perf's probe is made or taken away: true when it was. */
+static bool set_probe(bool add)
+{
+	char *argv[] = { "perf", "probe", "-q", add ? "--add" : "--del",
+			 add ? SECTION : "probe:" SECTION, NULL };
+
+	return !run_perf(argv, true);
+}
+
 /* Did perf get as far as recording? Its exit status is the command's. */
 static bool has_recorded(const char *file)
 {
@@ -164,6 +176,7 @@ static int record(const char *data, char **command, int words)
 {
 	char **argv = calloc((size_t)words + 20, sizeof(*argv));
 	unsigned n = 0, have = 0;
+	bool made;
 	int status;
 
 	if (!argv)
@@ -176,6 +189,8 @@ static int record(const char *data, char **command, int words)
 		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record the scheduler's tracepoints "
 				"here%s", geteuid() ? ": be root" : "");
 	}
+	/* One that is there already is somebody's and stays. */
+	made = probe(groups[GROUPS - 1], data) && set_probe(true);
 	for (const char *const *p = (const char *const[]){ "perf", "record", "-q", "-a", "-m", "1024",
 							   "-o", data, NULL }; *p; p++)
 		argv[n++] = (char *)(uintptr_t)*p;
@@ -193,6 +208,8 @@ static int record(const char *data, char **command, int words)
 	memcpy(argv + n, command, (size_t)words * sizeof(*argv));
 	status = run_perf(argv, false);
 	free(argv);
+	if (made)
+		(void)set_probe(false);
 	if (!has_recorded(data))
 		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record all CPUs here%s",
 				geteuid() ? ": be root" : "");

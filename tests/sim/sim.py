@@ -442,6 +442,19 @@ def places(text, good):
     check(run("sim", "-q", "--state", at("state-real"), at("t.xst")).returncode == 0, "a state")
     os.remove(at("state-link"))
     check(open(at("victim")).read() == "victim" and os.path.isfile(at("state-real")), "a planted link was followed")
+    # Ctrl-C in the middle leaves nothing.
+    p = subprocess.Popen([XSTATE, "sim", "-", "-o", at("int.xst")], stdin=subprocess.PIPE)
+    p.stdin.write(text[:100000])
+    p.stdin.flush()
+    for _ in range(100):
+        if [f for f in os.listdir(tmp.name) if f.startswith("int.xst.")]:
+            break
+        time.sleep(0.05)
+    else:
+        check(False, "no part was begun")
+    p.send_signal(signal.SIGINT)
+    check(p.wait(10) == -signal.SIGINT, "Ctrl-C does not end it")
+    p.stdin.close()
     # Records on standard output are records and nothing else.
     made = run("sim", "-q", "--synthetic", "slots=500,tasks=3", "-o", "-")
     check(made.returncode == 0 and sim("-", data=made.stdout)[0]["totals"]["slots"] == 500, "synthetic | sim -")
@@ -477,6 +490,14 @@ def record():
     lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
     print("lost with a buffer of one page:", lost)
     check(lost > 0 and f"{lost} events lost".encode() in r.stderr, f"nothing is lost: {r.stderr}")
+    # The probe for kernel sections: made where there is none, and taken away again.
+    open(at("perf"), "w").write(f"#!/bin/sh\n[ $1 = probe ] && echo \"$@\" >> {at('probes')} && exit 0\n"
+                                "exec perf \"$@\"\n")
+    r = run("record", "-q", "-o", at("probe.xst"), "--", "true", env={"XSTATE_PERF": at("perf")})
+    check(r.returncode == 0, f"record with a probe: {r.stderr}")
+    name = "kernel_fpu_begin_mask"
+    asked = open(at("probes")).read().splitlines() if os.path.exists(at("probes")) else []
+    check(asked in ([], [f"probe -q --add {name}", f"probe -q --del probe:{name}"]), f"probes: {asked}")
     # A signal to the recorder alone ends all of it, and leaves the trace of what was until then.
     p = subprocess.Popen([XSTATE, "record", "-o", at("int.xst"), "--", "sleep", "60.25"], stderr=subprocess.PIPE,
                          env={**os.environ, "TMPDIR": tmp.name})

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ui/outfile.h"
@@ -187,11 +189,48 @@ static void impossible_places_are_told_at_once(void **state)
 	assert_int_equal(errno, ENOTDIR);
 }
 
+/* A signal ends the program as ever, and what was not finished goes; but not by a child's end. */
+static void signals_leave_nothing(void **state)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		int status;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			struct outfile o;
+			pid_t child;
+
+			signal(numbers[i], SIG_DFL);
+			if (!outfile_open(&o, "interrupted"))
+				_exit(1);
+			child = fork();
+			if (!child) {
+				raise(numbers[i]);
+				_exit(2);
+			}
+			waitpid(child, &status, 0);
+			if (!WIFSIGNALED(status) || access(o.part, F_OK))
+				_exit(3);
+			raise(numbers[i]);
+			_exit(4);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), numbers[i]);
+		assert_int_equal(files_here(), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(replaces_at_the_end_only, enter, leave),
 		cmocka_unit_test_setup_teardown(dropped_leaves_nothing, enter, leave),
+		cmocka_unit_test_setup_teardown(signals_leave_nothing, enter, leave),
 		cmocka_unit_test_setup_teardown(links_are_followed, enter, leave),
 		cmocka_unit_test_setup_teardown(dangling_links_are_followed, enter, leave),
 		cmocka_unit_test_setup_teardown(the_same_file_is_seen, enter, leave),

@@ -364,9 +364,12 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 
 	if (!d || !r->total.observed_restores)
 		return NULL;
-	snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.",
+	snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.%s",
 		 (unsigned long long)d->n.n.loads, (unsigned long long)r->total.observed_restores,
-		 100 * ((double)d->n.n.loads - seen) / seen);
+		 100 * ((double)d->n.n.loads - seen) / seen,
+		 (double)d->n.n.loads < seen && !r->total.traces_with_sections
+			 ? " Where the kernel used the registers itself the trace does not show; those "
+			   "that it took them from restore, too." : "");
 	return buf;
 }
 

@@ -7,12 +7,45 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
+#define PARTS_MAX 8  /* more at one time are not cleaned up after a signal */
+
+static const char *volatile parts[PARTS_MAX];
+static volatile pid_t parts_of; /* a child has the list, too, but not the files */
+
+/* Ends as without us, but for the files that nobody would ever finish. */
+static void clean_up(int number)
+{
+	for (int i = 0; i < PARTS_MAX && getpid() == parts_of; i++)
+		if (parts[i])
+			unlink(parts[i]);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Where a verb has a handler of its own, that one decides. */
+static void watch(const char *part)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction new = {.sa_handler = clean_up}, old;
+
+	sigemptyset(&new.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &new, NULL);
+	parts_of = getpid();
+	for (int i = 0; i < PARTS_MAX; i++)
+		if (!parts[i]) {
+			parts[i] = part;
+			return;
+		}
+}
 
 /* The place that the link @path names, by its own words. */
 static char *target_of(const char *path)
@@ -91,6 +124,9 @@ static void forget(struct outfile *o)
 {
 	const int saved = errno;
 
+	for (int i = 0; i < PARTS_MAX; i++)
+		if (o->part && parts[i] == o->part)
+			parts[i] = NULL;
 	free(o->place);
 	free(o->part);
 	*o = (struct outfile){0};
@@ -122,6 +158,7 @@ bool outfile_open(struct outfile *o, const char *path)
 	o->place = follow(path);
 	fd = o->place ? open_part(o, there ? &st : NULL) : -1;
 	if (fd >= 0) {
+		watch(o->part);
 		o->f = fdopen(fd, "w");
 		if (o->f)
 			return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A result file: all of it or nothing. It is written beside its place and renamed into it, so that a
- * full disk or an interruption leaves what was there before. Opened before long work begins, so that
+ * full disk or an interruption leaves what was there before, and nothing beside it. Opened before long work begins, so that
  * an impossible place is told at once and not after it.
  */
 #ifndef UI_OUTFILE_H
