@@ -115,6 +115,8 @@ def runs_and_files(rng, d):
     doc = ask(copies)
     check(doc["runs"] == 1 and doc["hosts"] == 1 and doc["copies"] == 2, "copies of a run count once")
     check(doc["rows"] == ask(copies[:1])["rows"], "and make nothing surer")
+    doc = ask([docs[0]] + copies)
+    check(doc["runs"] == 1 and doc["copies"] == 3, "a copy without its boot is a copy")
     paths = []
     for i, c in enumerate(copies):
         paths.append(os.path.join(d, f"copy{i}.json"))

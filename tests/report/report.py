@@ -198,6 +198,13 @@ def fleet(d):
     effects = sorted(p["effect_percent"] for h in hosts for p in h["pairs"]
                      if p["id"] == "yield/process/avx512/both")
     check(f"{effects[0]:+.1f} to {effects[-1]:+.1f} from run to run" in said, f"its range: {said}")
+    text = page_of(d, *hosts)
+    outside = re.sub(r"<details>(?:(?!<details>).)*?</details>", "", text, flags=re.S)
+    outside = re.sub(r"<details>(?:(?!<details>).)*?</details>", "", outside, flags=re.S)
+    check(text.count('<figure class="chart">') > 24 and '<figure class="chart">' not in outside,
+          "charts of many hosts are folded")
+    markup(os.path.join(d, "page.html"), 24)
+    check('<figure class="chart">' in page_of(d, *hosts[:2]), "of two they are not")
     check(brief(page_of(d, *hosts[:2])).count("costs a task switch most") == 2, "two hosts have one each")
     said = brief(page_of(d, made.merged()))
     check("20 hosts joined" in said and "+10.1 %" in said and "+3.2 %" in said, f"joined: {said}")

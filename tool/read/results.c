@@ -118,6 +118,14 @@ static bool is_alike(const json_t *a, const json_t *b, const char *key)
 	return x && y ? json_equal(x, y) : x == y;
 }
 
+/* A copy from which the boot was taken is one all the same. */
+static bool is_boot_alike(const json_t *a, const json_t *b)
+{
+	const char *x = result_text(a, "boot", NULL), *y = result_text(b, "boot", NULL);
+
+	return !x || !y || !strcmp(x, y);
+}
+
 bool results_is_copy(const struct results *r, size_t i)
 {
 	const struct result *one = &r->list[i];
@@ -128,7 +136,7 @@ bool results_is_copy(const struct results *r, size_t i)
 
 		if (run ? is_alike(doc, one->doc, "seed") && is_alike(doc, one->doc, "schema") &&
 				  is_alike(doc, one->doc, "kind") &&
-				  is_alike(doc, one->doc, "boot") &&
+				  is_boot_alike(doc, one->doc) &&
 				  is_alike(doc, one->doc, "machine")
 			: json_equal(doc, one->doc))
 			return true;

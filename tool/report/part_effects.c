@@ -303,7 +303,9 @@ void part_effects(struct report *r)
 				      r->page.out);
 			}
 			open = true;
+			report_fold(r, &r->results.list[i], true);
 			kinds[k].show(r, &r->results.list[i]);
+			report_fold(r, &r->results.list[i], false);
 		}
 	if (open)
 		html_section_end(&r->page);

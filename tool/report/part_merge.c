@@ -63,7 +63,6 @@ static void merged_row(struct report *r, const json_t *row)
 	free(range);
 }
 
-#define FEW    4 /* runs, of which each gets its own sentence */
 #define ROOM   1024
 #define MODELS 64
 
@@ -214,7 +213,7 @@ bool report_fleet(struct report *r)
 	for (size_t i = report_bench(r, "switch", 0); i < r->results.n;
 	     i = report_bench(r, "switch", i + 1))
 		runs++;
-	if (runs <= FEW)
+	if (runs <= REPORT_FEW)
 		return false;
 	tell_many(r, runs);
 	return true;

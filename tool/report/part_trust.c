@@ -126,8 +126,10 @@ void part_trust(struct report *r)
 			      r->page.out);
 		}
 		open = true;
+		report_fold(r, result, true);
 		controls(r, result);
 		noise_table(r, result);
+		report_fold(r, result, false);
 	}
 	if (open)
 		html_section_end(&r->page);

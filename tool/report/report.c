@@ -40,6 +40,26 @@ void report_machine(const struct report *r, const struct result *result, char *b
 		         result_number(machine, "family"), result_number(machine, "model"));
 }
 
+void report_fold(struct report *r, const struct result *result, bool begin)
+{
+	char machine[200];
+	size_t runs = 0;
+
+	for (size_t i = report_bench(r, result->kind, 0); i < r->results.n;
+	     i = report_bench(r, result->kind, i + 1))
+		runs++;
+	if (runs <= REPORT_FEW)
+		return;
+	if (!begin) {
+		fputs("</details>\n", r->page.out);
+		return;
+	}
+	report_machine(r, result, machine, sizeof(machine));
+	fputs("<details><summary>", r->page.out);
+	html_f(r->page.out, "bench %s, %s", result->kind, machine);
+	fputs("</summary>\n", r->page.out);
+}
+
 /* The median cycles of a row of a cost table, NAN when it has none. */
 static double cost_of(const json_t *doc, const char *instruction, const char *live, const char *key)
 {

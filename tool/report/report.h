@@ -49,6 +49,13 @@ size_t report_bench(const struct report *r, const char *kind, size_t from);
 void report_machine(const struct report *r, const struct result *result, char *buf, size_t size);
 
 /**
+ * report_fold() - when there are many runs of a kind, each lies behind a line to open it.
+ * @begin: the line; else what ends it.
+ */
+#define REPORT_FEW 4 /* runs that each are said and shown for themselves */
+void report_fold(struct report *r, const struct result *result, bool begin);
+
+/**
  * report_costs_find() - from a cost table among the results, else figures on record.
  */
 void report_costs_find(struct report *r);
