@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -484,11 +485,20 @@ def record():
     open(at("perf"), "w").write("#!/bin/sh\nfor a; do shift; [ \"$a\" = 1024 ] && a=1; set -- \"$@\" \"$a\"; done\n"
                                 "exec perf \"$@\"\n")
     os.chmod(at("perf"), 0o755)
-    r = run("record", "-o", at("lost.xst"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
+    r = run("record", "-o", at("lost.xst"), "--keep", at("lost.data"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
             env={"XSTATE_PERF": at("perf")})
     check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
     lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
     print("lost with a buffer of one page:", lost)
+    data, by_type = open(at("lost.data"), "rb").read(), {2: 0, 13: 0}
+    place, size = struct.unpack("<QQ", data[40:56])
+    size += place
+    while place < size:
+        kind, _, length = struct.unpack("<IHH", data[place:place + 8])
+        if kind in by_type:
+            by_type[kind] += struct.unpack("<Q", data[place + (16 if kind == 2 else 8):][:8])[0]
+        place += length
+    check(lost == max(by_type.values()), f"lost by perf.data's records: {by_type}, said: {lost}")
     check(lost > 0 and f"{lost} events lost".encode() in r.stderr, f"nothing is lost: {r.stderr}")
     # The probe for kernel sections: made where there is none, and taken away again.
     open(at("perf"), "w").write(f"#!/bin/sh\n[ $1 = probe ] && echo \"$@\" >> {at('probes')} && exit 0\n"

@@ -124,6 +124,13 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 			 char *err, size_t errlen);
 
 /**
+ * trace_lost_rest() - an event for what was lost and not noticed where it was.
+ *
+ * Return: 0, -1 when the sink said so.
+ */
+int trace_lost_rest(const struct trace_sink *sink, struct trace_tally *tally);
+
+/**
  * trace_text_event() - one line.
  *
  * Return: 1 and *@ev; 0 for a line that is an event of no interest, or a comment; -1 otherwise.

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +35,70 @@ static int start(const char *path, int *fd, pid_t *pid)
 		close(ends[0]);
 	*fd = ends[0];
 	return err;
+}
+
+/* The start of a perf.data as far as it matters here, and of each of its records. */
+struct perf_header {
+	char magic[8];
+	uint64_t size, attr_size, attrs, attrs_size, data, data_size;
+};
+
+struct perf_record {
+	uint32_t type;
+	uint16_t misc, size;
+};
+
+#define LOST_SAMPLES 13u /* PERF_RECORD_LOST_SAMPLES */
+
+/*
+ * What each event counted as lost until the end. Not every perf script prints these records, and the
+ * other ones, PERF_RECORD_LOST, are written with the next event, which never comes for the last.
+ */
+static uint64_t lost_samples(const uint8_t *file, uint64_t size)
+{
+	struct perf_header head;
+	struct perf_record r;
+	uint64_t n, sum = 0, at;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, file, sizeof(head));
+	if (memcmp(head.magic, "PERFILE2", 8) || head.size < sizeof(head) || head.data > size)
+		return 0;
+	if (head.data_size > size - head.data)
+		head.data_size = size - head.data;
+	for (at = 0; head.data_size - at >= sizeof(r); at += r.size) {
+		const uint8_t *p = file + head.data + at;
+
+		memcpy(&r, p, sizeof(r));
+		if (r.size < sizeof(r) || r.size > head.data_size - at)
+			break;
+		if (r.type == LOST_SAMPLES && r.size >= sizeof(r) + sizeof(n)) {
+			memcpy(&n, p + sizeof(r), sizeof(n));
+			sum += n;
+		}
+	}
+	return sum;
+}
+
+static uint64_t lost_in_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t lost = 0;
+	struct stat st;
+	void *file;
+
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (file != MAP_FAILED) {
+			lost = lost_samples(file, (uint64_t)st.st_size);
+			munmap(file, (size_t)st.st_size);
+		}
+	}
+	close(fd);
+	return lost;
 }
 
 int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct trace_tally *tally,
@@ -64,5 +130,11 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 	}
 	if (sentence[0])
 		snprintf(err, errlen, "%s", sentence);
-	return result;
+	if (!result) {
+		const uint64_t lost = lost_in_file(path);
+
+		if (lost > tally->lost_at_end)
+			tally->lost_at_end = lost;
+	}
+	return result ? result : trace_lost_rest(sink, tally);
 }

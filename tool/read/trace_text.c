@@ -445,8 +445,7 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 	return 0;
 }
 
-/* What was lost and not noticed where it was. */
-static int rest_lost(const struct trace_sink *sink, const struct trace_tally *t)
+int trace_lost_rest(const struct trace_sink *sink, struct trace_tally *t)
 {
 	struct trace_event lost = { .kind = TRACE_LOST, .pid = -1 };
 	uint64_t rest = t->lost_at_end > t->lost_there ? t->lost_at_end - t->lost_there : 0;
@@ -456,6 +455,8 @@ static int rest_lost(const struct trace_sink *sink, const struct trace_tally *t)
 		if (sink->event(sink->arg, &lost))
 			return -1;
 	}
+	if (t->lost_at_end > t->lost_there)
+		t->lost_there = t->lost_at_end;
 	return 0;
 }
 
@@ -499,7 +500,7 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 		refuse(in, err, errlen, t->lines ? "%llu lines, and no scheduler event in them"
 						 : "empty", t->lines);
 	else
-		result = rest_lost(sink, t);
+		result = trace_lost_rest(sink, t);
 out:
 	free(buf);
 	return result;
