@@ -203,6 +203,8 @@ def fleet(d):
     outside = re.sub(r"<details>(?:(?!<details>).)*?</details>", "", outside, flags=re.S)
     check(text.count('<figure class="chart">') > 24 and '<figure class="chart">' not in outside,
           "charts of many hosts are folded")
+    folds = re.findall(r"<summary>(bench switch.*?)</summary>", text)
+    check(len(set(folds)) == 24 and all(folds.count(x) == 2 for x in folds), f"and told apart: {folds[:3]}")
     markup(os.path.join(d, "page.html"), 24)
     check('<figure class="chart">' in page_of(d, *hosts[:2]), "of two they are not")
     check(brief(page_of(d, *hosts[:2])).count("costs a task switch most") == 2, "two hosts have one each")

@@ -25,15 +25,24 @@ void report_machine(const struct report *r, const struct result *result, char *b
 {
 	const json_t *machine = result_list(result->doc, "machine");
 	const char *slash = strrchr(result->source, '/');
-	size_t same = 0;
+	size_t same = 0, here = 0, number = 0;
+	char which[32] = "";
 
-	for (size_t i = 0; i < r->results.n; i++)
-		same += report_is(&r->results.list[i], result->schema, result->kind);
+	for (size_t i = 0; i < r->results.n; i++) {
+		const struct result *other = &r->results.list[i];
+		const bool alike = report_is(other, result->schema, result->kind);
+
+		same += alike;
+		here += alike && !strcmp(other->source, result->source);
+		number += alike && !strcmp(other->source, result->source) && other <= result;
+	}
+	if (here > 1)
+		snprintf(which, sizeof(which), ", run %zu", number);
 	if (same > 1)
-		snprintf(buf, size, "%s, family %.0f model %.0f (%s)",
+		snprintf(buf, size, "%s, family %.0f model %.0f (%.60s%s)",
 		         result_text(machine, "cpu", "a CPU unnamed"),
 		         result_number(machine, "family"), result_number(machine, "model"),
-		         slash ? slash + 1 : result->source);
+		         slash ? slash + 1 : result->source, which);
 	else
 		snprintf(buf, size, "%s, family %.0f model %.0f",
 		         result_text(machine, "cpu", "a CPU unnamed"),

@@ -44,7 +44,8 @@ bool report_is(const struct result *result, const char *schema, const char *kind
 size_t report_bench(const struct report *r, const char *kind, size_t from);
 
 /**
- * report_machine() - a result's CPU in a few words, and the file when there are several.
+ * report_machine() - a result's CPU in a few words; when there are several results, the file and
+ * which of the runs in it. @result is one of @r's.
  */
 void report_machine(const struct report *r, const struct result *result, char *buf, size_t size);
 
@@ -68,7 +69,8 @@ void report_work(const struct report_costs *costs, const json_t *counts, const c
                  double part[3]);
 
 /**
- * report_sweep() - how many results from @first on are one sweep of a made-up workload; 1: it is none.
+ * report_sweep() - how many results from @first on are one sweep of a made-up workload; 1: it is
+ * none.
  */
 size_t report_sweep(const struct report *r, size_t first);
 
@@ -83,8 +85,8 @@ void report_workload(const struct report *r, size_t i, char *buf, size_t size);
 const char *report_missing(const struct result *result, char *buf, size_t size);
 
 /**
- * report_fleet() - the sentences in brief about many hosts: those joined, and, when they are too many
- * for a sentence each, those that are not.
+ * report_fleet() - the sentences in brief about many hosts: those joined, and, when they are too
+ * many for a sentence each, those that are not.
  *
  * Return: true when no run of bench switch needs a sentence of its own any more.
  */
