@@ -30,12 +30,13 @@ static const struct opt_usage usage = {
 	.synopsis = "[options] -- COMMAND [ARGUMENT...]",
 	.about = "Runs COMMAND while perf records all CPUs: task switches, migrations, forks, execs,\n"
 		 "exits, handled signals, and where the kernel has them the x86_fpu events and a kprobe\n"
-		 "where it begins to use the registers itself. Needs perf and root. What is written is for 'xstate sim', 16 bytes for each switch.\n",
+		 "where it begins to use the registers itself. Needs perf and root. What is written is\n"
+		 "for 'xstate sim', 16 bytes for each switch.\n",
 	.opts = options,
 	.examples = "xstate record -- make -j8\nxstate sim trace.xst\n",
 };
 
-/* Where the kernel begins to use the registers: no tracepoint, but where kernels have kprobes perf makes one. */
+/* Where the kernel begins to use the registers: no tracepoint, but perf makes one with kprobes. */
 #define SECTION "kernel_fpu_begin_mask"
 
 /* Groups of tracepoints; the first one must be there. */
@@ -265,7 +266,7 @@ static int open_outputs(const char *output, const char *keep, struct outfile *ou
 	const char *const paths[] = { output, keep };
 	struct outfile *const files[] = { out, kept };
 
-	if (keep && !strcmp(keep, output))
+	if (keep && (!strcmp(keep, output) || outfile_same(keep, output)))
 		return ui_error(usage.cmd, UI_USAGE, "--keep and -o name the same file");
 	for (int i = 0; i < 2; i++)
 		if (paths[i] && !outfile_open(files[i], paths[i]))

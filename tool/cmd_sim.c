@@ -170,7 +170,8 @@ static int read_names(struct request *q, const char *path)
 	use->p = 0;
 	use->names = calloc(NAMES_MAX, sizeof(*use->names));
 	q->plan.rows.use_content = 0xcbf29ce484222325u;
-	for (unsigned number = 1; use->names && status == UI_OK && fgets(line, sizeof(line), f); number++) {
+	for (unsigned number = 1; use->names && status == UI_OK && fgets(line, sizeof(line), f);
+	     number++) {
 		/* FNV-1a: two files of one path are known apart. */
 		for (const char *p = line; *p; p++)
 			q->plan.rows.use_content = (q->plan.rows.use_content ^ (unsigned char)*p) *
@@ -303,7 +304,8 @@ static int bad_table(const char *name)
 	for (size_t i = 0, at = 0; sim_costs_names(i) && at < sizeof(names); i++)
 		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
 				       sim_costs_names(i));
-	return ui_error(usage.cmd, UI_USAGE, "%s: no such file, and the built-in tables are %s", name, names);
+	return ui_error(usage.cmd, UI_USAGE, "%s: no such file, and the built-in tables are %s", name,
+			names);
 }
 
 static int read_costs(struct request *q)

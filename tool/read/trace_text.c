@@ -346,7 +346,7 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 	const struct event_name *name;
 	uint64_t cpu;
 
-	/* "[CPU]" with a blank before and behind, and a thread id before that: a name may look alike. */
+	/* "[CPU]" between blanks, and a thread id before that: a name may look alike. */
 	for (;;) {
 		open = p < end ? memchr(p, '[', (size_t)(end - p)) : NULL;
 		if (!open)

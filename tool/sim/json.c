@@ -252,7 +252,8 @@ static bool read_parts(const json_t *doc, struct sim_parts *parts)
 	json_t *o;
 
 	json_array_foreach(list, i, o) {
-		const json_t *more = json_object_get(o, "more"), *made = json_object_get(o, "synthetic");
+		const json_t *more = json_object_get(o, "more");
+		const json_t *made = json_object_get(o, "synthetic");
 		struct sim_part p = { .more = json_is_true(more), .made_up = json_is_true(made) };
 
 		if (!read_sum(o, "before", &p.before) || !read_sum(o, "after", &p.after) ||

@@ -302,7 +302,8 @@ static void run_tasks(struct lane *l, const struct rec *r, size_t count)
 {
 	for (; count; r++, count--) {
 		const bool acts = r->kind >= REC_FORK && r->kind <= REC_MIGRATE;
-		const uint32_t home = r->kind == REC_MIGRATE ? xst_ctx_home(&l->ctx[r->task]) : XST_NO_CPU;
+		const uint32_t home = r->kind == REC_MIGRATE ? xst_ctx_home(&l->ctx[r->task])
+							     : XST_NO_CPU;
 		/* What is written when a task is to migrate is written where it ran. */
 		struct xst_cpu *cpu = &l->cpus[home != XST_NO_CPU ? home : acts ? r->cpu : 0];
 		const size_t cur = cpu->cur ? (size_t)(cpu->cur - l->ctx) : 0;

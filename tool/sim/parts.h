@@ -12,7 +12,7 @@
 
 /* A trace, or a piece of one. */
 struct sim_part {
-	uint64_t before, after; /* rec_sum() where it begins, 0 for a trace's begin, and where it ends */
+	uint64_t before, after; /* rec_sum() where it begins, 0 in a whole trace, and where it ends */
 	bool more;              /* a further piece follows */
 	bool made_up;           /* by --synthetic */
 };

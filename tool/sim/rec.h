@@ -121,7 +121,7 @@ static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t coun
 		low += half[0];
 		high += half[1];
 	}
-	/* The two halves by factors of their own, for a change of one must not undo that of the other. */
+	/* Each half by a factor of its own, for a change of one must not undo that of the other. */
 	return sum + low * 0x9e3779b97f4a7c15u + high * 0xbf58476d1ce4e5b9u;
 }
 
