@@ -98,11 +98,13 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 		key = key << 1 | (m->cpu[c].cur == ctx);
 		key = key << 1 | (m->cpu[c].owner == ctx);
 		key = key << 1 | (m->in_place[c] == t);
-		key = key << 1 | (m->hw[c].info.area == (uintptr_t)m->area[t]);
+		if (m->sys.insn >= XST_INSN_XSAVE)
+			key = key << 1 | (m->hw[c].info.area == (uintptr_t)m->area[t]);
 		key = key << 1 | (ctx->last_cpu == c);
 		if (machine_has(m, C_SSE))
 			key = key << 2 | relation(m->hw[c].regs.SSE[0], m->want[t][C_SSE]);
-		key = key << 1 | (m->hw[c].regs.PKRU[0] == m->want[t][C_PKRU]);
+		if (machine_has(m, C_PKRU))
+			key = key << 1 | (m->hw[c].regs.PKRU[0] == m->want[t][C_PKRU]);
 	}
 	if (!m->alive[t])
 		return key << 40;
