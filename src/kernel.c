@@ -146,9 +146,8 @@ static XST_COLD int begin_early(struct xst_cpu *cpu, unsigned need, const void *
 
 	if (need != XST_NEED_X87 || !xst_w_x87_ready(cpu->world))
 		return refuse(cpu, XST_MISUSE_NOT_UP, caller, need, XST_ERR_NOT_UP);
-	s->run = XST_SECTION_RUN(XST_SECTION_EARLY, caller);
+	s->run = XST_SECTION_RUN(XST_SECTION_EARLY, XST_NEED_X87, caller);
 	BARRIER();
-	s->need = XST_NEED_X87;
 	cpu->n.kernel_sections++;
 	cpu->n.kernel_init_x87++;
 	xst_w_fninit(cpu->world);
@@ -162,12 +161,15 @@ static XST_COLD int begin_rare(struct xst_cpu *cpu, unsigned need, const void *c
 	return refuse(cpu, XST_MISUSE_NESTED, caller, need, XST_ERR_NESTED);
 }
 
-/* The section's own code comes next. */
+/* The section's own code comes next. Flags stay set: what it declared is no longer as it was loaded. */
 ALWAYS_INLINE int started(struct xst_cpu *cpu)
 {
-	(void)cpu;
+	struct xst_sections *s = &cpu->sections;
+
+	if (!XST_TWIN(SECTION_FLAGS_STAY))
+		s->in_place = (uint8_t)(s->in_place & ~xst_section_need(s));
 #ifdef XST_CLOCK
-	cpu->sections.began = XST_CLOCK();
+	s->began = XST_CLOCK();
 #endif
 #ifdef XST_CHECK_SECTIONS
 	section_poison(cpu);
@@ -203,14 +205,18 @@ static XST_COLD int begin_tiles(struct xst_cpu *cpu, unsigned need)
 int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 {
 	struct xst_sections *s = &cpu->sections;
+	enum xst_section_state at_work = XST_SECTION_AT_WORK;
 	unsigned todo;
 
 	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_REST))
 		return begin_rare(cpu, need, caller);
+	/* Their ends are not short: TS is to be set, or tiles to be given back. A policy that comes in
+	 * the middle needs nothing here: it leaves the return to user mode to arm TS. */
+	if (UNLIKELY(need & XST_NEED_TILES || cpu->bits & XST_B_LOAD_USE))
+		at_work = XST_SECTION_WATCHED_BUSY;
 	/* From here on an interrupt handler's begin is refused: the order makes it safe. */
-	s->run = XST_SECTION_RUN(XST_SECTION_AT_WORK, caller);
+	s->run = XST_SECTION_RUN(at_work, need, caller);
 	BARRIER();
-	s->need = (uint8_t)need;
 	cpu->n.kernel_sections++;
 	if (UNLIKELY(need & XST_NEED_TILES))
 		return begin_tiles(cpu, need);
@@ -242,7 +248,8 @@ void xst_kernel_end_any(struct xst_cpu *cpu)
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_WORK)) {
+	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_WORK &&
+		     xst_section_state(s) != XST_SECTION_WATCHED_BUSY)) {
 		end_rare(cpu, __builtin_return_address(0));
 		return;
 	}
@@ -257,13 +264,8 @@ void xst_kernel_end_any(struct xst_cpu *cpu)
 			cpu->n.section_longest = took;
 	}
 #endif
-	/* Flags that stay set: what it declared is no longer as it was loaded. */
-	if (s->need) {
-		if (!XST_TWIN(SECTION_FLAGS_STAY))
-			s->in_place = (uint8_t)(s->in_place & ~s->need);
-		if (UNLIKELY(s->need & XST_NEED_TILES))
-			give_tiles_back(cpu);
-	}
+	if (UNLIKELY(xst_section_need(s) & XST_NEED_TILES))
+		give_tiles_back(cpu);
 	if (UNLIKELY(cpu->bits & XST_B_LOAD_USE) && cpu->cur) {
 		if (!XST_TWIN(SECTION_NO_TS))
 			arm_ts(cpu);

@@ -31,18 +31,19 @@ static inline bool sees_xinuse(const struct xst_cpu *cpu)
 static void section_poison(struct xst_cpu *cpu)
 {
 	struct xst_sections *s = &cpu->sections;
+	const unsigned need = xst_section_need(s);
 	const uint32_t env[7] = {POISON_FCW, POISON_FSW, POISON_TAGS, 0, 0, 0, 0};
 
 	s->in_use = 0;
 	if (sees_xinuse(cpu) && xst_w_xinuse(cpu->world) & XST_MASK_AMX)
 		s->in_use = XST_NEED_TILES;
-	if (!(s->need & XST_NEED_X87)) {
+	if (!(need & XST_NEED_X87)) {
 		/* FLDENV would report what the user left pending. */
 		xst_w_fninit(cpu->world);
 		xst_w_fldenv(cpu->world, env);
 		s->in_place = (uint8_t)(s->in_place & ~XST_NEED_X87);
 	}
-	if (!(s->need & XST_NEED_MXCSR) && s->form != XST_MXCSR_NONE) {
+	if (!(need & XST_NEED_MXCSR) && s->form != XST_MXCSR_NONE) {
 		xst_w_ldmxcsr(cpu->world, POISON_MXCSR);
 		s->in_place = (uint8_t)(s->in_place & ~XST_NEED_MXCSR);
 	}
@@ -52,7 +53,8 @@ static void section_poison(struct xst_cpu *cpu)
 static unsigned section_used(struct xst_cpu *cpu)
 {
 	const struct xst_sections *s = &cpu->sections;
-	const bool x87 = s->need & XST_NEED_X87;
+	const unsigned need = xst_section_need(s);
+	const bool x87 = need & XST_NEED_X87;
 	uint32_t env[7];
 	unsigned used = 0;
 
@@ -61,7 +63,7 @@ static unsigned section_used(struct xst_cpu *cpu)
 	    (env[1] & 0xffff) != (x87 ? 0 : POISON_FSW) || (env[2] & 0xffff) != POISON_TAGS)
 		used |= XST_NEED_X87;
 	if (s->form != XST_MXCSR_NONE &&
-	    xst_w_mxcsr(cpu->world) != (s->need & XST_NEED_MXCSR ? MXCSR_INIT : POISON_MXCSR))
+	    xst_w_mxcsr(cpu->world) != (need & XST_NEED_MXCSR ? MXCSR_INIT : POISON_MXCSR))
 		used |= XST_NEED_MXCSR;
 	if (sees_xinuse(cpu) && xst_w_xinuse(cpu->world) & XST_MASK_AMX)
 		used |= XST_NEED_TILES & ~(unsigned)s->in_use;
@@ -74,7 +76,7 @@ static void section_compare(struct xst_cpu *cpu)
 	const struct xst_section_report report = {
 		.misuse = XST_MISUSE_UNDECLARED,
 		.caller = xst_section_caller(&cpu->sections),
-		.declared = cpu->sections.need,
+		.declared = xst_section_need(&cpu->sections),
 		.used = used,
 	};
 

@@ -14,9 +14,9 @@
  *   the kernel's               nothing: the short path
  *
  * Initial values count as in place when the registers are INIT, when FNSAVE left them so, and when
- * begin loaded them; until a section that declared that need has ended, since it may have changed
- * flags that stay set; and until a task's registers are loaded. Nothing is loaded back at end: that is the return to user mode's business
- * (or the first use's: lazy policies set CR0.TS at end).
+ * begin loaded them; until a section begins that declares that need, since it may change flags that
+ * stay set; and until a task's registers are loaded. Nothing is loaded back at end: that is the
+ * return to user mode's business (or the first use's: lazy policies set CR0.TS at end).
  *
  * Components that a section does not save stay whose they are: AMX tiles are neither saved nor lost
  * by sections without XST_NEED_TILES. One that has it gets XFD cleared and the user's tiles saved, if
@@ -196,23 +196,23 @@ static inline __attribute__((always_inline)) const void *xst_here(void)
 #endif
 }
 
-/* The short path: the registers are the kernel's, and what is needed is in place. An interrupt
- * handler on this CPU sees the stores in the order of the text, so its begin is refused from the first
- * one on. */
+/* The short path: the registers are the kernel's, what is needed is in place, and nothing is to be
+ * done at the end. An interrupt handler on this CPU sees the stores in the order of the text, so its
+ * begin is refused from the first one on. */
 static inline __attribute__((always_inline)) int xst_kernel_begin(struct xst_cpu *cpu, unsigned need)
 {
 	struct xst_sections *s = &cpu->sections;
 
 	if (__builtin_expect(s->run == XST_SECTION_IDLE, 1)) {
-		s->run = XST_SECTION_RUN(XST_SECTION_BUSY, xst_here());
+		s->run = XST_SECTION_RUN(XST_SECTION_BUSY, need, xst_here());
 		__asm__ volatile("" : : : "memory");
 		if (__builtin_expect((const void *)cpu->owner == (const void *)cpu &&
-					     !(cpu->bits & XST_B_TS) &&
+					     !(cpu->bits & (XST_B_TS | XST_B_LOAD_USE)) &&
 					     (!need || !(need & ~(unsigned)s->in_place)),
 				     1)) {
-			/* Stores are what a section over memory-bound work costs. */
-			if (s->need != need)
-				s->need = (uint8_t)need;
+			/* Flags stay set: what is declared is no longer as it was loaded. */
+			if (need)
+				s->in_place = (uint8_t)(s->in_place & ~need);
 			cpu->n.kernel_sections++;
 			return XST_OK;
 		}
@@ -226,17 +226,9 @@ static inline __attribute__((always_inline)) void xst_kernel_end(struct xst_cpu 
 	struct xst_sections *s = &cpu->sections;
 
 	if (__builtin_expect(xst_section_state(s) == XST_SECTION_BUSY, 1)) {
-		/* Two loads: one of both bytes would wait for the stores that begin made of each. */
 		__asm__ volatile("" : : : "memory");
-		if (__builtin_expect(!(s->need & XST_NEED_TILES) && !(cpu->bits & XST_B_LOAD_USE),
-				     1)) {
-			/* Flags stay set: what was declared is no longer as it was loaded. */
-			if (s->need)
-				s->in_place = (uint8_t)(s->in_place & ~s->need);
-			__asm__ volatile("" : : : "memory");
-			s->run = XST_SECTION_IDLE;
-			return;
-		}
+		s->run = XST_SECTION_IDLE;
+		return;
 	}
 	xst_kernel_end_any(cpu);
 }

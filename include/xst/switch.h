@@ -133,16 +133,15 @@ enum xst_section_state {
 	XST_SECTION_IDLE,  /* none runs */
 	XST_SECTION_BUSY,  /* one runs, or is being entered or left */
 	XST_SECTION_EARLY, /* one runs on a CPU that is not up: x87 and MMX only */
-	/* As IDLE and BUSY, in a library that checks sections or has a clock: no short path. */
+	/* As IDLE and BUSY, where begin and end have more to do: no short path. */
 	XST_SECTION_WATCHED,
 	XST_SECTION_WATCHED_BUSY,
 };
 
 /* A CPU's in-kernel sections; kernel.h explains them. */
 struct xst_sections {
-	uint64_t run;       /* XST_SECTION_RUN(): one store says that one runs, and whose it is */
+	uint64_t run;       /* XST_SECTION_RUN(): one store says that one runs, and all about it */
 	uint8_t in_place;   /* XST_NEED_*: initial values the registers hold while they are the kernel's */
-	uint8_t need;       /* what the one that runs declared */
 	uint8_t form;       /* enum xst_mxcsr_form */
 	bool tiles_live;    /* the user's tiles are in the area below */
 	uint8_t in_use;     /* checking builds: what was in use at begin */
@@ -151,11 +150,18 @@ struct xst_sections {
 	uint64_t began;     /* XST_CLOCK() then */
 };
 
-#define XST_SECTION_RUN(state, caller) ((uint64_t)(uintptr_t)(caller) << 8 | (uint64_t)(state))
+#define XST_SECTION_RUN(state, need, caller)                                                       \
+	((uint64_t)(uintptr_t)(caller) << 8 | (uint64_t)(need) << 3 | (uint64_t)(state))
 
 static inline enum xst_section_state xst_section_state(const struct xst_sections *s)
 {
-	return (enum xst_section_state)(s->run & 0xff);
+	return (enum xst_section_state)(s->run & 7);
+}
+
+/* XST_NEED_*: what the section that runs declared. */
+static inline unsigned xst_section_need(const struct xst_sections *s)
+{
+	return (unsigned)(s->run >> 3 & 7);
 }
 
 /* Who began the section that runs, or the last one. Addresses are signed, of 56 bits. */

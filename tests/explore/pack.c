@@ -60,7 +60,7 @@ static unsigned pack_section(const struct machine *m, unsigned c)
 	if (m->mode[c] == OFFLINE || !(section || machine_kernels(m, c)))
 		return 0;
 	return (unsigned)(m->caps.sse && m->hw[c].mxcsr != MDL_MXCSR_INIT) |
-	       (section ? m->cpu[c].sections.need & 3u : 0u) << 1;
+	       (section ? xst_section_need(&m->cpu[c].sections) & 3u : 0u) << 1;
 }
 
 /* A number that does not depend on names, to put CPUs and tasks in order. */
@@ -418,11 +418,8 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	cpu->slot = (uint8_t)get(&b, 3);
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;
-	cpu->sections.need = 0;
 	/* The model's port has a clock. */
-	cpu->sections.run = m->mode[c] == OFFLINE   ? XST_SECTION_DOWN
-			    : m->mode[c] == SECTION ? XST_SECTION_WATCHED_BUSY
-						    : XST_SECTION_WATCHED;
+	cpu->sections.run = m->mode[c] == OFFLINE ? XST_SECTION_DOWN : XST_SECTION_WATCHED;
 	if (m->mode[c] == OFFLINE) {
 		machine_sleep(m, c);
 		return;
@@ -511,7 +508,9 @@ void machine_unpack(struct machine *m, const struct state *s)
 		const unsigned extra = (unsigned)(s->task[i] >> SPARE_SHIFT);
 
 		unpack_cpu(m, s->cpu[i], i);
-		m->cpu[i].sections.need = (uint8_t)(extra >> 1);
+		if (m->mode[i] == SECTION)
+			m->cpu[i].sections.run =
+				XST_SECTION_RUN(XST_SECTION_WATCHED_BUSY, extra >> 1, 0);
 		if (m->mode[i] == SECTION || machine_kernels(m, i))
 			m->hw[i].mxcsr = extra & 1u ? MXCSR_OTHER : MDL_MXCSR_INIT;
 		else
