@@ -155,6 +155,14 @@ static inline uintptr_t arch_read_cr2(void)
 	return value;
 }
 
+static inline uintptr_t arch_read_cr3(void)
+{
+	uintptr_t value;
+
+	__asm__ volatile("mov %%cr3, %0" : "=r"(value));
+	return value;
+}
+
 static inline uintptr_t arch_read_cr4(void)
 {
 	uintptr_t value;

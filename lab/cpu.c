@@ -78,16 +78,24 @@ void lab_fetch(uint32_t home, const struct xst_ctx *ctx)
 	}
 }
 
-static bool fixed_up(struct frame *frame)
+uintptr_t trap_fixup(uintptr_t ip)
 {
 	for (const struct fixup *f = __extable_start; f < __extable_end; f++) {
-		if (f->fault != frame->ip)
-			continue;
-		frame->ip = f->resume;
-		frame->cx = frame->vector;
-		return true;
+		if (f->fault == ip)
+			return f->resume;
 	}
-	return false;
+	return 0;
+}
+
+static bool fixed_up(struct frame *frame)
+{
+	const uintptr_t resume = trap_fixup(frame->ip);
+
+	if (!resume)
+		return false;
+	frame->ip = resume;
+	frame->cx = frame->vector;
+	return true;
 }
 
 /*

@@ -9,6 +9,7 @@
  */
 #include "experiment.h"
 #include "report.h"
+#include "ring3_guest.h"
 
 #define MXCSR_INIT         0x1f80u
 #define MXCSR_ZM           0x200u
@@ -130,6 +131,24 @@ static bool pointers_stay_private(void)
 	return errata_pointers(area) != area_word(FXSAVE_FIP);
 }
 
+static bool has_guests(void)
+{
+	const char *why;
+
+	return has_xsave() && guest_machine(&why);
+}
+
+/* Ref: AMD64 APM vol. 2, "Instruction Intercepts"; SDM vol. 3C, "Instructions That Cause VM Exits" */
+static bool xsetbv_exits(void)
+{
+	static struct vcpu vcpu;
+	const char *why;
+	const struct guest_machine *machine = guest_machine(&why);
+
+	machine->start(&cpus[0]);
+	return guest_tour_run(machine, &vcpu, 0) == TOUR_STEPS;
+}
+
 static const struct check {
 	const char *id, *rule;
 	uint32_t known; /* ON(machine) for each that is known to deviate */
@@ -145,6 +164,8 @@ static const struct check {
 	 simd_exceptions_come},
 	{"qemu-mf-fwait-only", "a pending x87 exception comes at the next waiting instruction",
 	 ON(MACHINE_QEMU_TCG), always, pending_exception_comes},
+	{"qemu-svm-xsetbv", "a guest's XSETBV exits when it is intercepted", ON(MACHINE_QEMU_TCG),
+	 has_guests, xsetbv_exits},
 	{"bochs-amd-fip", "FXSAVE on AMD stores no FIP while no exception is pending",
 	 ON(MACHINE_BOCHS), is_amd, pointers_stay_private},
 };

@@ -26,6 +26,7 @@ static const struct experiment *const list[] = {
 	&exp_xor,
 	&exp_images,
 	&exp_replay,
+	&exp_guest,
 #endif
 	&exp_selftest_panic,
 	&exp_selftest_triple,
@@ -44,7 +45,8 @@ void experiment_choose(void)
 	}
 #ifndef __x86_64__
 	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images") ||
-	    text_equal(args.experiment, "replay") || text_equal(args.experiment, "xor"))
+	    text_equal(args.experiment, "replay") || text_equal(args.experiment, "xor") ||
+	    text_equal(args.experiment, "guest"))
 		report_skipped("this experiment is the 64-bit lab's");
 #endif
 	if (!experiment) {

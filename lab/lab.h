@@ -122,6 +122,8 @@ static inline struct cpu *this_cpu(void)
 void cpu_init(uint32_t id);
 void trap_entry(struct frame *frame);
 void trap_exit(struct frame *frame);
+/* Where a fault at @ip goes on, 0: nowhere. */
+uintptr_t trap_fixup(uintptr_t ip);
 
 /* Which machine this is: emulator defects are known by name. */
 enum machine { MACHINE_METAL, MACHINE_QEMU_TCG, MACHINE_BOCHS, MACHINE_OTHER_VM };

@@ -14,7 +14,8 @@
  *   signal.c          delivering signals and returning from them
  *   sections.c simd.S the kernel's own use of registers
  *   engine.c          the lab's calls of libxst: cost, events, CR0.TS seen from outside
- *   ring3_*           user mode: register access, checks, programs
+ *   guest.c svm.c vmx.c guest_enter.S  virtual machines, by either kind of hardware
+ *   ring3_*           user mode: register access, checks, programs; guests' too
  *   experiments.c     the list; exp_*.c one each
  *   report.c          the JSON lines
  *   lib.c             memset and friends

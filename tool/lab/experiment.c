@@ -35,6 +35,8 @@ const struct lab_experiment lab_experiments[] = {
 	  false },
 	{ "efi", "calls of firmware with FCW 037F and MXCSR 1F80", 1, false, true, false },
 	{ "mmx", "MMX copies before CR4.OSFXSR and over pending x87 exceptions", 1, false, true, false },
+	{ "guest", "guests under SVM and VMX: registers on both sides of every exit", 2, false,
+	  true, false },
 	{ "errata", "what the machine does otherwise than the manuals say", 1, false, false,
 	  false },
 	{ "images", "do XRSTORS, XRSTOR and FXRSTOR do what the library predicts?", 1, false, false,
