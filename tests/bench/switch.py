@@ -102,6 +102,11 @@ def keys(x):
             yield from keys(v)
 
 
+def copies(arms, name):
+    """A base is measured several times in a block."""
+    return [a for n, a in arms.items() if n == name or n.startswith(name + " #")]
+
+
 def relations(d):
     """Rates, effects and their base follow from the raw samples alone."""
     path = os.path.join(d, "old.json")
@@ -120,7 +125,8 @@ def relations(d):
     for name, p in measured.items():
         arm = arms[name]
         gone = set(arm["dropped_blocks"])
-        kept = [arm["ticks"][b] / arm["loops"] for b in range(doc["blocks_done"]) if b not in gone]
+        kept = [a["ticks"][b] / a["loops"] for a in copies(arms, name)
+                for b in range(doc["blocks_done"]) if b not in a["dropped_blocks"]]
         check(len(kept) == p["blocks"], f"{name}: blocks")
         if not kept:
             continue
@@ -136,10 +142,14 @@ def relations(d):
         check(1.9 < p["switches_per_loop"] < 2.1, f"{name}: {p['switches_per_loop']} switches")
         if p["base"] is None or p["low_percent"] is None:
             continue
-        base = arms[p["base"]]
-        gone |= set(base["dropped_blocks"])
-        logs = sorted(math.log(arm["ticks"][b] / base["ticks"][b])
-                      for b in range(doc["blocks_done"]) if b not in gone)
+        bases = copies(arms, p["base"])
+        check(len(bases) == (4 if name.startswith("yield") else 2), f"{name}: copies of the base")
+        logs = []
+        for b in range(doc["blocks_done"]):
+            to = [math.log(a["ticks"][b]) for a in bases if b not in a["dropped_blocks"]]
+            if b not in gone and to:
+                logs.append(math.log(arm["ticks"][b]) - statistics.mean(to))
+        logs.sort()
         cut = int(0.1 * len(logs))
         middle = statistics.mean(logs[cut:len(logs) - cut])
         check(abs(100 * math.expm1(middle) - p["effect_percent"]) < 0.02, f"{name}: effect")

@@ -205,6 +205,34 @@ static void plan_is_random_and_repeatable(void **state)
 	assert_int_equal(stats_plan_blocks_for(5, 0), 1);
 }
 
+/* The arm against the mean of what was kept of its base's copies. */
+static void a_base_may_have_copies(void **state)
+{
+	struct stats_samples s;
+	double ratio[3], cost[3];
+
+	(void)state;
+	assert_true(stats_samples_init(&s, 3, 4));
+	for (unsigned b = 0; b < 3; b++) {
+		s.cycles_per_tick[b] = 2;
+		for (unsigned a = 0; a < 4; a++) {
+			s.ticks[4 * b + a] = a < 3 ? 100 << a : 500;
+			s.drop[4 * b + a] = STATS_KEPT;
+		}
+	}
+	s.taken = 3;
+	s.drop[4 + 2] = STATS_DROP_SWITCH; /* a copy of block 1 */
+	s.drop[8 + 0] = s.drop[8 + 1] = s.drop[8 + 2] = STATS_DROP_SWITCH; /* all of block 2 */
+	assert_int_equal(stats_series_to_mean(&s, 3, 0, 3, 10, ratio, cost), 2);
+	assert_near(ratio[0], log(500 / 200.0), 1e-12);
+	assert_near(cost[0], (500 - 700 / 3.0) * 2 / 10, 1e-12);
+	assert_near(ratio[1], log(500 / (100 * sqrt(2))), 1e-12);
+	assert_near(cost[1], (500 - 150) * 2 / 10.0, 1e-12);
+	s.drop[3] = STATS_DROP_SWITCH;
+	assert_int_equal(stats_series_to_mean(&s, 3, 0, 3, 10, ratio, cost), 1);
+	stats_samples_free(&s);
+}
+
 static void series_use_whole_pairs_only(void **state)
 {
 	struct stats_samples s;
@@ -284,6 +312,7 @@ int main(void)
 		cmocka_unit_test(estimate_of_known_series),
 		cmocka_unit_test(plan_is_random_and_repeatable),
 		cmocka_unit_test(series_use_whole_pairs_only),
+		cmocka_unit_test(a_base_may_have_copies),
 		cmocka_unit_test(load_from_the_kernels_accounts),
 	};
 	const char *given = getenv("XST_SEED");

@@ -188,7 +188,8 @@ static void measure(void *world, uint32_t arm, uint64_t placement, struct stats_
 		return;
 	}
 	for (uint32_t i = 0; i < run->row_count && !row; i++)
-		if (run->rows[i].selected && !run->rows[i].skipped && run->rows[i].arm == arm)
+		if (run->rows[i].selected && !run->rows[i].skipped && arm >= run->rows[i].arm &&
+		    arm < run->rows[i].arm + run->rows[i].copies)
 			row = &run->rows[i];
 	if (!row) {
 		out->failed = true;
@@ -240,6 +241,20 @@ static bool prepare_controls(struct switch_run *run, const char **why)
 	return controls_add_canaries(&s->rig, s->arms, 0, why);
 }
 
+/* The square root of what is compared with it makes the most of the time. */
+static uint32_t copies_of(const struct switch_run *run, const struct switch_row *row)
+{
+	const uint32_t index = (uint32_t)(row - run->rows);
+	double others = 0;
+
+	if (row->base != index)
+		return 1;
+	for (uint32_t i = 0; i < run->row_count; i++)
+		others += i != index && run->rows[i].base == index && run->rows[i].selected &&
+		          !run->rows[i].skipped;
+	return (uint32_t)fmin(SWITCH_COPIES, fmax(1, ceil(sqrt(others))));
+}
+
 static void prepare_row(struct switch_run *run, struct switch_row *row)
 {
 	struct bench_session *s = &run->s;
@@ -261,8 +276,13 @@ static void prepare_row(struct switch_run *run, struct switch_row *row)
 		row->skipped = "the second task does not answer";
 		return;
 	}
-	memcpy(s->arms[row->arm].name, row->id, sizeof(row->id));
-	s->arm_count++;
+	row->copies = copies_of(run, row);
+	for (uint32_t c = 0; c < row->copies; c++) {
+		struct bench_arm *arm = &s->arms[s->arm_count++];
+
+		arm->loops = s->arms[row->arm].loops;
+		snprintf(arm->name, sizeof(arm->name), c ? "%s #%u" : "%s", row->id, c + 1);
+	}
 }
 
 bool switch_prepare(struct switch_run *run, const char **why)
@@ -270,7 +290,7 @@ bool switch_prepare(struct switch_run *run, const char **why)
 	struct bench_session *s = &run->s;
 
 	*why = "memory is short";
-	s->arms = calloc(CONTROL_ARMS + SWITCH_ROWS, sizeof(*s->arms));
+	s->arms = calloc(CONTROL_ARMS + SWITCH_COPIES * SWITCH_ROWS, sizeof(*s->arms));
 	if (!s->arms)
 		return false;
 	s->arm_count = CONTROL_ARMS;
@@ -297,31 +317,33 @@ bool switch_prepare(struct switch_run *run, const char **why)
 	return true;
 }
 
+/* @x has room for two values of each block and copy. */
 static void analyse_row(struct switch_run *run, struct switch_row *row, uint64_t part, double *x)
 {
 	const struct stats_samples *samples = &run->s.samples;
 	const struct switch_row *base = &run->rows[row->base];
 	const double loops = run->s.arms[row->arm].loops;
+	double *cost = x + run->s.plan.blocks;
 	size_t n = 0;
 
-	for (size_t b = 0; b < samples->taken; b++) {
-		size_t at = b * samples->arms + row->arm;
+	for (size_t b = 0; b < samples->taken; b++)
+		for (uint32_t c = 0; c < row->copies; c++) {
+			size_t at = b * samples->arms + row->arm + c;
 
-		if (samples->drop[at] == STATS_KEPT)
-			x[n++] = samples->ticks[at] / loops;
-	}
+			if (samples->drop[at] == STATS_KEPT)
+				x[n++] = samples->ticks[at] / loops;
+		}
 	stats_spread_of(x, n, &row->ticks);
 	if (row == base)
 		return;
-	n = stats_series_ratio(samples, row->arm, base->arm, x);
+	n = stats_series_to_mean(samples, row->arm, base->arm, base->copies, loops, x, cost);
 	stats_estimate_of(x, n, stats_seed_mix(run->s.seed, part), &row->ratio);
-	n = stats_series_cost(samples, row->arm, base->arm, loops, x);
-	stats_estimate_of(x, n, stats_seed_mix(run->s.seed, part + 500), &row->extra);
+	stats_estimate_of(cost, n, stats_seed_mix(run->s.seed, part + 500), &row->extra);
 }
 
 bool switch_analyse(struct switch_run *run)
 {
-	double *x = malloc(run->s.plan.blocks * sizeof(*x));
+	double *x = malloc((size_t)SWITCH_COPIES * run->s.plan.blocks * sizeof(*x));
 
 	if (!x)
 		return false;

@@ -30,15 +30,17 @@ struct switch_row {
 	bool both; /* tasks touch, not only the one that is timed */
 	bool selected;
 	const char *skipped;
-	uint32_t arm;
-	uint32_t base; /* row of the same pair that touches nothing */
+	uint32_t arm;    /* the first of its copies */
+	uint32_t copies; /* how often a block measures it: the base of many rows more than once */
+	uint32_t base;   /* row of the same pair that touches nothing */
 	struct pair_count count;
 	struct stats_spread ticks;   /* of one loop: a round trip, two switches */
 	struct stats_estimate ratio; /* logarithm of the ratio to the base */
 	struct stats_estimate extra; /* cycles by which a loop exceeds the base's */
 };
 
-#define SWITCH_ROWS 72
+#define SWITCH_ROWS   72
+#define SWITCH_COPIES 4 /* of a row, at most */
 
 struct switch_run {
 	struct bench_session s;

@@ -110,6 +110,32 @@ size_t stats_series_ratio(const struct stats_samples *s, uint32_t arm, uint32_t 
 	return n;
 }
 
+size_t stats_series_to_mean(const struct stats_samples *s, uint32_t arm, uint32_t base,
+			    uint32_t copies, double units, double *ratio, double *cost)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; b < s->blocks; b++) {
+		const double *ticks = &s->ticks[b * s->arms];
+		double logs = 0, sum = 0, found = 0;
+
+		if (!kept(s, b, arm) || !(ticks[arm] > 0))
+			continue;
+		for (uint32_t c = base; c < base + copies; c++) {
+			if (!kept(s, b, c) || !(ticks[c] > 0))
+				continue;
+			logs += log(ticks[c]);
+			sum += ticks[c];
+			found++;
+		}
+		if (found == 0)
+			continue;
+		ratio[n] = log(ticks[arm]) - logs / found;
+		cost[n++] = (ticks[arm] - sum / found) * s->cycles_per_tick[b] / units;
+	}
+	return n;
+}
+
 bool stats_compare(const struct stats_samples *s, uint32_t arm, uint32_t base, uint64_t seed,
 		   struct stats_estimate *out)
 {

@@ -95,6 +95,22 @@ size_t stats_series_cost(const struct stats_samples *s, uint32_t more, uint32_t 
 size_t stats_series_ratio(const struct stats_samples *s, uint32_t arm, uint32_t base, double *out);
 
 /**
+ * stats_series_to_mean() - an arm against a base that a block measures several times.
+ * @base:   the first of its arms; they are neighbours, and of as many units each as @arm.
+ * @copies: how many.
+ * @ratio:  out: log(arm / base), the mean of the logarithms of those that were kept.
+ * @cost:   out: core cycles by which @arm exceeds them on average, by @units.
+ *
+ * Where many arms are compared with one, its share of their errors shrinks with each copy: for
+ * k arms the square root of k copies make the most of the time.
+ * Ref:     Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control"
+ *
+ * Return: how many values were written to each of the two, which have room for s->blocks.
+ */
+size_t stats_series_to_mean(const struct stats_samples *s, uint32_t arm, uint32_t base,
+			    uint32_t copies, double units, double *ratio, double *cost);
+
+/**
  * stats_compare() - the paired effect of @arm against @base, in logarithms.
  * @seed: of the bootstrap.
  * @out:  filled; exp(middle) - 1 is the relative difference.
