@@ -166,7 +166,7 @@ static int make_text(void)
 static double read_text(int fd)
 {
 	const struct slots_sink sink = { ignore, NULL };
-	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_AUTO);
+	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_AUTO, SLOTS_SECTIONS_AUTO);
 	const struct trace_sink events = { slots_event, slots };
 	struct trace_tally tally = { 0 };
 	struct trace_input in;

@@ -240,6 +240,28 @@ static int keep_data(const char *data, struct outfile *to)
 	return ok ? UI_OK : UI_USAGE;
 }
 
+/*
+ * Does this kernel hash its random pool in vector registers? Its symbols tell, where they may be read;
+ * where not, it does, as most do.
+ */
+static enum slots_sections pool_sections(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	enum slots_sections answer = SLOTS_SECTIONS_AUTO;
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		answer = SLOTS_SECTIONS_NONE;
+		if (strstr(line, " blake2s_compress_ssse3\n")) {
+			answer = SLOTS_SECTIONS_AUTO;
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return answer;
+}
+
 /* From the command to both files. */
 static int make(const char *data, char **command, int words, struct outfile *out, struct outfile *keep)
 {
@@ -252,7 +274,7 @@ static int make(const char *data, char **command, int words, struct outfile *out
 		status = keep_data(data, keep);
 	if (status != UI_OK)
 		return status;
-	if (sim_convert(data, out, SLOTS_SIGNALS_AUTO, &n, err, sizeof(err)))
+	if (sim_convert(data, out, pool_sections(), &n, err, sizeof(err)))
 		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
 	ui_note("%s: %.1f s, %llu switches, %llu slots in user mode, %llu events lost", path,
 		(double)n.span_ns / 1e9, (unsigned long long)n.switches,

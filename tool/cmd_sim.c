@@ -20,7 +20,7 @@
 #define DEFAULT_COSTS "zen3"
 
 enum {
-	O_POLICY = 1, O_USE, O_SIGNALS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
+	O_POLICY = 1, O_USE, O_SIGNALS, O_SECTIONS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
 	O_PROGRAMS, O_SAVE, O_STATE, O_CUT, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
 };
 
@@ -28,6 +28,7 @@ static const struct opt options[] = {
 	{ O_POLICY, 0, "policy", "LIST", "policies by name or fields (load=use,keep,\npreload=5), comma separated, ; between two of\nfields; default: all that have a name" },
 	{ O_USE, 0, "use", "HOW", "which slots used the registers: live (at most\nthese; the default), all, none, p=0.3, or\nby-comm=FILE with lines 'program 0.3'; programs\nnot named there: none, or as a line '* 0.1' says" },
 	{ O_SIGNALS, 0, "signals", "HOW", "handlers where the trace has no signal events:\nauto (SIGCHLD, by program), none, all" },
+	{ O_SECTIONS, 0, "sections", "HOW", "the kernel's own use of the registers where the\ntrace has no events of it: auto (its random pool\nat forks and ends of tasks), none" },
 	{ O_COSTS, 'c', "costs", "FILE", "prices: what 'xstate bench insn -o FILE' wrote,\nor a built-in table (zen3, zen3-fxsr,\nemerald-rapids, k10); default zen3" },
 	{ O_TRAP, 0, "trap", "LOW-HIGH", "cycles of #NM and back" },
 	{ O_TS, 0, "ts", "LOW-HIGH", "cycles of a write of CR0.TS" },
@@ -230,6 +231,20 @@ static int read_signals(struct request *q, struct opt_parser *p)
 	return p->status;
 }
 
+static int read_sections(struct request *q, struct opt_parser *p)
+{
+	if (!strcmp(p->arg, "auto"))
+		q->plan.sections = SLOTS_SECTIONS_AUTO;
+	else if (!strcmp(p->arg, "none"))
+		q->plan.sections = SLOTS_SECTIONS_NONE;
+	else {
+		opt_bad(p, "auto or none");
+		return p->status;
+	}
+	snprintf(q->plan.rows.sections, sizeof(q->plan.rows.sections), "%s", p->arg);
+	return UI_OK;
+}
+
 static int read_option(struct request *q, int id, struct opt_parser *p)
 {
 	struct sim_range *r = id == O_TRAP ? &q->trap : id == O_TS ? &q->ts : &q->ipi;
@@ -247,6 +262,9 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 	case O_SIGNALS:
 		q->assumed = true;
 		return read_signals(q, p);
+	case O_SECTIONS:
+		q->assumed = true;
+		return read_sections(q, p);
 	case O_COSTS:
 		q->costs_name = p->arg;
 		return UI_OK;
@@ -456,6 +474,7 @@ int cmd_sim(int argc, char **argv)
 	q.plan.use.seed = q.plan.rows.seed = 1;
 	snprintf(q.plan.rows.use, sizeof(q.plan.rows.use), "live");
 	snprintf(q.plan.rows.signals, sizeof(q.plan.rows.signals), "auto");
+	snprintf(q.plan.rows.sections, sizeof(q.plan.rows.sections), "auto");
 	q.paths = calloc((size_t)argc + 1, sizeof(*q.paths));
 	if (!q.paths)
 		return ui_error(usage.cmd, UI_CANNOT, "out of memory");

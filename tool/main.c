@@ -46,7 +46,8 @@
  *   sim/             a recorded workload under every policy
  *     rec.h          a trace as records of 16 bytes
  *     slots.h        from events to records: what Linux does, seen or not (programs.def: what
- *                    a program's name tells; tasks.h: numbers for tasks)
+ *                    a program's name tells; tasks.h: numbers for tasks; pool.h: when Linux's
+ *                    random pool takes the registers)
  *     lane.h         one policy: the engine in the counting world
  *     replay.h       records checked, summed up, and given to all lanes
  *     run.h          one trace from its bytes to its result

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_machine m;
 	const struct slots_sink sink = { put, &m };
-	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_ALL);
+	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_ALL, SLOTS_SECTIONS_AUTO);
 	const struct trace_sink events = { slots_event, slots };
 	struct trace_tally tally;
 	struct trace_input in;

@@ -161,7 +161,7 @@ def sim():
                 "cpu_share_low": 0.025, "cpu_share_high": 0.22}
     totals = dict.fromkeys(SIM_TOTALS, 0) | {"traces": 1, "switches": 1000, "slots": 900,
                                              "user_slots": 900, "used_slots": 819}
-    return {"schema": "xstate.sim/1", "use": "live", "signals": "auto", "seed": 1, "totals": totals,
+    return {"schema": "xstate.sim/1", "use": "live", "signals": "auto", "sections": "auto", "seed": 1, "totals": totals,
             "parts": [{"before": "0" * 16, "after": "1" * 16, "more": False, "synthetic": False}],
             "costs": {"source": HOSTILE}, "used_slots_per_million": 910000, "holds": "over-all-prices",
             "break_even": {"formula_low_per_million": 160000, "formula_high_per_million": 430000},

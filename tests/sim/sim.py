@@ -142,11 +142,81 @@ def traces():
     check(loads == {"one": 101, "two": 100, "three": 100} or loads == {"one": 100, "two": 100, "three": 100},
           f"loads of three that take turns: {loads}")
     check(saves == {"one": 100, "two": 100, "three": 100}, f"their saves: {saves}")
+    random_pool()
     [doc] = sim("--synthetic", "tasks=8,cpus=4,slots=20000,use=0.7,idle=0.2", "--programs")
     for k, p in enumerate(doc["policies"]):
         for what in ["saves", "loads", "traps"]:
             check(sum(t["policies"][k][what] for t in doc["programs"]) == p[what],
                   f"{what} of {p['policy']} on four CPUs")
+
+
+def random_pool():
+    """Forks and ends of tasks fill the kernel's random pool, which is hashed in vector registers."""
+    rng = random.Random(5)
+    for cpus, children in (1, 100), (2, 61):
+        lines, now, pool, want = [], 0, 0, 0
+
+        def event(cpu, comm, pid, text):
+            nonlocal now
+            now += 1000
+            lines.append(f" {comm} {pid} [{cpu:03}] {now / 1e9:.9f}: {text}\n")
+
+        def switch(cpu, a, state, b, live=None):
+            event(cpu, a[0], a[1], f"sched:sched_switch: prev_comm={a[0]} prev_pid={a[1]} prev_prio=120 "
+                  f"prev_state={state} ==> next_comm={b[0]} next_pid={b[1]} next_prio=120")
+            if live:
+                event(cpu, a[0], a[1], "x86_fpu:x86_fpu_regs_deactivated: x86/fpu: 0xff load: 1 xfeatures: 2 "
+                      "xcomp_bv: 0")
+
+        parent, idle = ("cat", 100), ("swapper/0", 0)
+        there = cpus - 1
+        for i in range(children):
+            child = ("cat", 101 + i)
+            event(0, "cat", 100, f"sched:sched_process_fork: comm=cat pid=100 child_comm=cat child_pid={child[1]}")
+            switch(0, parent, "S", idle if there else child, live=True)
+            if there:
+                switch(1, idle, "R", child)
+            event(there, *child, f"sched:sched_process_exit: comm=cat pid={child[1]} prio=120")
+            event(there, *child, "x86_fpu:x86_fpu_dropped: x86/fpu: 0xfe load: 0 xfeatures: 2 xcomp_bv: 0")
+            switch(there, child, "Z", idle if there else parent)
+            if there:
+                switch(0, idle, "R", parent)
+            # A block of 64 bytes is hashed when there is no room for what comes. After the fork the parent
+            # has to restore; at the end of the child only where its registers were still in place.
+            for bytes_more, costs in (8, 1), (16, there):
+                pool += bytes_more
+                if pool > 64:
+                    pool -= 64
+                    want += costs
+        switch(0, parent, "S", idle, live=True)
+        text = "".join(lines).encode()
+        [none], [auto] = sim("-", "--sections", "none", data=text), sim("-", data=text)
+        more = row(auto, "deferred")["loads"] - row(none, "deferred")["loads"]
+        check(more == want, f"{cpus} CPUs: {more} loads by the pool, {want} by hand")
+        check(auto["totals"]["sections"] == auto["totals"]["sections_assumed"] == (24 * children - 1) // 64 and
+              none["totals"]["sections"] == 0, f"sections of the pool: {auto['totals']}")
+        # Where the trace has the kernel's sections, none is assumed.
+        first = b" cat 100 [000] 0.000000500: probe:kernel_fpu_begin_mask: (ffffffff8130d3d0)\n"
+        [seen] = sim("-", data=first + text)
+        check(seen["totals"]["sections"] == 1 and seen["totals"]["sections_assumed"] == 0, "sections that are seen")
+
+
+    # A parent in vfork() sleeps right behind the fork: not live then, it has filled a block.
+    lines, pool, want = [], 0, 0
+    for i in range(40):
+        filled, child = rng.random() < 0.2, ("cat", 101 + i)
+        event(0, "cat", 100, f"sched:sched_process_fork: comm=cat pid=100 child_comm=cat child_pid={child[1]}")
+        switch(0, parent, "D", child, live=not filled)
+        pool = min(pool + 8, 64) if not filled else max(pool + 8 - 64, 8)
+        want += filled
+        event(0, *child, f"sched:sched_process_exit: comm=cat pid={child[1]} prio=120")
+        switch(0, child, "Z", parent)
+        pool += 16
+        want += pool > 64
+        pool -= 64 if pool > 64 else 0
+    switch(0, parent, "S", idle, live=True)
+    [doc] = sim("-", data="".join(lines).encode())
+    check(doc["totals"]["sections_assumed"] == want, f"vfork: {doc['totals']['sections_assumed']} sections, not {want}")
 
 
 def monoid():
@@ -182,7 +252,7 @@ def monoid():
     error(run("sim", "--merge", at("left.json"), files[1]), 2, "counted twice", "a sum and a part of it")
     error(run("sim", texts[0], texts[0]), 2, "counted twice", "a trace twice in one run")
     check(any(v.startswith("Mixed") for v in whole["verdict"]), "made-up and recorded are mixed in silence")
-    for args in [["--use", "all"], ["--signals", "none"], ["--seed", "2"], ["--programs"]]:
+    for args in [["--use", "all"], ["--signals", "none"], ["--sections", "none"], ["--seed", "2"], ["--programs"]]:
         error(run("sim", "--merge", files[0], *args), 2, "--merge takes", f"merge {args}")
     check(b"zen3" in run("sim", "--merge", files[0]).stderr and
           b"zen3" not in run("sim", "--merge", "-c", "k10", files[0]).stderr, "prices of a merge in silence")
@@ -364,6 +434,7 @@ def manners():
     for args, words in [
         ([], "name a trace"),
         (["--policy", "nosuch", "x"], "nosuch"),
+        (["--sections", "some", "x"], "--sections"),
         (["--use", "p=2", "x"], "--use"),
         (["--use", "by-comm=" + at("nowhere"), "x"], "No such file"),
         (["--use", "by-comm=" + tmp.name, "x"], "is no file of programs' names"),
@@ -411,7 +482,7 @@ def manners():
     [doc] = sim("--costs", at("costs.json"), at("t.xst"))
     e = row(doc, "eager")
     check(doc["costs"]["ghz"] == 3 and not doc["costs"]["guest"] and
-          e["cycles_low"] == e["cycles_high"] == 100 * e["saves"] + 200 * e["loads"], f"costs: {doc['costs']}")
+          e["cycles_low"] == e["cycles_high"] == 100 * (e["saves"] + e["kernel_saves"]) + 200 * e["loads"], f"costs: {doc['costs']}")
 
 
 def places(text, good):

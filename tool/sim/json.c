@@ -192,6 +192,7 @@ void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_cost
 	jw_string(&w, "schema", "xstate.sim/1");
 	jw_string(&w, "use", r->use);
 	jw_string(&w, "signals", r->signals);
+	jw_string(&w, "sections", r->sections);
 	jw_u64(&w, "seed", r->seed);
 	if (r->use_content)
 		write_sum(&w, "use_content", r->use_content);
@@ -332,6 +333,7 @@ static bool read_doc(const json_t *doc, struct sim_result *r)
 	bool ok = read_text(doc, "use", r->use, sizeof(r->use)) &&
 		  (!named || read_sum(doc, "use_content", &r->use_content)) &&
 		  read_text(doc, "signals", r->signals, sizeof(r->signals)) &&
+		  read_text(doc, "sections", r->sections, sizeof(r->sections)) &&
 		  read_u64(doc, "seed", &r->seed);
 
 #define X(name) ok = ok && read_u64(totals, #name, &r->total.name);

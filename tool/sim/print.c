@@ -42,9 +42,10 @@ static void head(FILE *out, const struct sim_result *r)
 		(unsigned long long)n->live_avx_slots, (unsigned long long)n->live_avx512_slots,
 		(unsigned long long)n->live_amx_slots);
 	fprintf(out, "%llu forks, %llu execs, %llu exits, %llu signals handled (%llu assumed), %llu kernel "
-		"sections\n\n", (unsigned long long)n->forks, (unsigned long long)n->execs,
+		"sections (%llu assumed)\n\n", (unsigned long long)n->forks, (unsigned long long)n->execs,
 		(unsigned long long)n->exits, (unsigned long long)n->signals,
-		(unsigned long long)n->signals_assumed, (unsigned long long)n->sections);
+		(unsigned long long)n->signals_assumed, (unsigned long long)n->sections,
+		(unsigned long long)n->sections_assumed);
 }
 
 static void row(struct table *t, const struct sim_result *r, const struct sim_costs *c, size_t i)

@@ -287,6 +287,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		return here ? 0 : bad(r, "a handler returns in a task that does not run");
 	case REC_SECTION:
 		r->n.sections++;
+		r->n.sections_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
 		return 0;
 	case REC_MIGRATE:
 		r->n.migrations++;

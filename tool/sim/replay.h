@@ -19,7 +19,8 @@
 	X(blocked_slots)                                                                           \
 	X(live_init_slots) X(live_sse_slots) X(live_avx_slots) X(live_avx512_slots)                \
 	X(live_amx_slots) X(forks) X(execs) X(exits) X(signals) X(signals_assumed) X(sections)     \
-	X(migrations) X(lost_events) X(gaps) X(odd_lines) X(observed_restores) X(span_ns) X(cpu_ns)             \
+	X(sections_assumed) X(migrations) X(lost_events) X(gaps) X(odd_lines) X(observed_restores)  \
+	X(span_ns) X(cpu_ns)                                                                       \
 	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
 
 struct sim_totals {

@@ -79,6 +79,7 @@ static void begin_sum(struct sim_result *sum, const struct sim_result *more)
 	}
 	memcpy(sum->use, more->use, sizeof(sum->use));
 	memcpy(sum->signals, more->signals, sizeof(sum->signals));
+	memcpy(sum->sections, more->sections, sizeof(sum->sections));
 	sum->seed = more->seed;
 	sum->use_content = more->use_content;
 	sum->programs = more->programs;
@@ -95,9 +96,11 @@ static bool same_assumptions(const struct sim_result *a, const struct sim_result
 {
 	if (!same_rows(a, b))
 		snprintf(err, errlen, "results of different policies cannot be added");
-	else if (strcmp(a->use, b->use) || strcmp(a->signals, b->signals))
+	else if (strcmp(a->use, b->use) || strcmp(a->signals, b->signals) ||
+		 strcmp(a->sections, b->sections))
 		snprintf(err, errlen, "results under different assumptions cannot be added: use %s "
-			 "and %s, signals %s and %s", a->use, b->use, a->signals, b->signals);
+			 "and %s, signals %s and %s, sections %s and %s", a->use, b->use, a->signals,
+			 b->signals, a->sections, b->sections);
 	else if (a->use_content != b->use_content)
 		snprintf(err, errlen, "results under different assumptions cannot be added: the file "
 			 "of --use %s was not the same", a->use);
@@ -361,15 +364,25 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 {
 	const struct sim_row *d = sim_row_find(r, "deferred");
 	const double seen = (double)r->total.observed_restores;
+	int at;
 
 	if (!d || !r->total.observed_restores)
 		return NULL;
-	snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.%s",
-		 (unsigned long long)d->n.n.loads, (unsigned long long)r->total.observed_restores,
-		 100 * ((double)d->n.n.loads - seen) / seen,
-		 (double)d->n.n.loads < seen && !r->total.traces_with_sections
-			 ? " Where the kernel used the registers itself the trace does not show; those "
-			   "that it took them from restore, too." : "");
+	at = snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.",
+		      (unsigned long long)d->n.n.loads,
+		      (unsigned long long)r->total.observed_restores,
+		      100 * ((double)d->n.n.loads - seen) / seen);
+	if (r->total.traces_with_sections || at < 0 || (size_t)at >= size)
+		return buf;
+	/* Whoever loses the registers to the kernel has to restore them. */
+	if (r->total.sections_assumed)
+		snprintf(buf + at, size - (size_t)at, " Where the kernel used the registers itself the "
+			 "trace does not show: %llu times are assumed, when forks and ends of tasks had "
+			 "filled a block of its random pool, and no others.",
+			 (unsigned long long)r->total.sections_assumed);
+	else if ((double)d->n.n.loads < seen)
+		snprintf(buf + at, size - (size_t)at, " Where the kernel used the registers itself the "
+			 "trace does not show; those that it took them from restore, too.");
 	return buf;
 }
 

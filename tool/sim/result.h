@@ -48,8 +48,8 @@ struct sim_result {
 	struct sim_totals total;
 	struct sim_row rows[SIM_ROWS_MAX];
 	size_t row_count;
-	char use[SIM_NAME];     /* as it was asked for, and how signals were taken */
-	char signals[16];
+	char use[SIM_NAME];     /* as it was asked for, and how these were taken: */
+	char signals[16], sections[16];
 	uint64_t seed, use_content; /* the latter: of the file of --use by-comm=FILE, or 0 */
 	bool programs;          /* counted by program, too */
 	struct sim_parts parts; /* of which traces it is */

@@ -196,6 +196,7 @@ static void task_over(void *arg, uint32_t number)
 	memcpy(one.rows, run->own.rows, sizeof(one.rows));
 	memcpy(one.use, run->own.use, sizeof(one.use));
 	memcpy(one.signals, run->own.signals, sizeof(one.signals));
+	memcpy(one.sections, run->own.sections, sizeof(one.sections));
 	one.seed = run->own.seed;
 	one.use_content = run->own.use_content;
 	one.programs = true;
@@ -219,6 +220,7 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 	memcpy(run->own.rows, plan->rows.rows, sizeof(run->own.rows));
 	memcpy(run->own.use, plan->rows.use, sizeof(run->own.use));
 	memcpy(run->own.signals, plan->rows.signals, sizeof(run->own.signals));
+	memcpy(run->own.sections, plan->rows.sections, sizeof(run->own.sections));
 	run->own.row_count = plan->rows.row_count;
 	run->own.seed = plan->rows.seed;
 	run->own.use_content = plan->rows.use_content;
@@ -231,7 +233,7 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 			break;
 	}
 	run->replay = replay_new(&plan->use, run->lanes, run->own.row_count);
-	run->slots = slots_new(&sink, plan->signals);
+	run->slots = slots_new(&sink, plan->signals, plan->sections);
 	if (i < run->own.row_count || !run->replay || !run->slots) {
 		snprintf(err, errlen, "out of memory");
 		return -1;
@@ -423,10 +425,10 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
 	return result;
 }
 
-int sim_convert(const char *path, struct outfile *out, enum slots_signals signals,
+int sim_convert(const char *path, struct outfile *out, enum slots_sections sections,
 		struct sim_totals *totals, char *err, size_t errlen)
 {
-	const struct sim_plan plan = { .signals = signals, .save = out->path, .into = out };
+	const struct sim_plan plan = { .sections = sections, .save = out->path, .into = out };
 	struct sim_result sum = { 0 };
 	int result = sim_run(&plan, path, &sum, err, errlen);
 

@@ -12,6 +12,7 @@ struct sim_plan {
 	struct sim_result rows;  /* which policies; counts are zero */
 	struct sim_use use;
 	enum slots_signals signals;
+	enum slots_sections sections;
 	bool programs;           /* count by program too: slower */
 	const char *save;        /* write the records there, or NULL */
 	struct outfile *into; /* ... into this, opened already; or NULL */
@@ -38,7 +39,7 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
  * sim_convert() - no policy at all: a trace as records.
  * @out: opened; committed here when all is well, else the caller's to drop.
  */
-int sim_convert(const char *path, struct outfile *out, enum slots_signals signals,
+int sim_convert(const char *path, struct outfile *out, enum slots_sections sections,
 		struct sim_totals *totals, char *err, size_t errlen);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include <xst/comp.h>
 
+#include "sim/pool.h"
 #include "sim/programs.h"
 #include "sim/tasks.h"
 
@@ -30,6 +31,7 @@ struct cpu {
 	uint32_t live;
 	/* a sched_switch whose slot's last event may still come */
 	bool ending, live_at_end;
+	bool stirs;         /* a fork, whose part in the random pool is not settled */
 	char state;
 	int32_t next;
 	unsigned seen_next; /* restores of the slot that began */
@@ -39,9 +41,11 @@ struct cpu {
 struct slots {
 	struct slots_sink sink;
 	enum slots_signals signals;
+	enum slots_sections sections;
 	struct tasks t;
 	struct cpu cpus[TRACE_CPUS_MAX];
 	uint64_t now_ns, written_ns, latest_ns;
+	unsigned pool;      /* bytes that wait in the random pool's block */
 	bool begun, sigreturns, switched;
 	uint32_t has;
 	uint32_t written;
@@ -181,6 +185,45 @@ static int put_pending(struct slots *s, unsigned id, struct task *t)
 	return put(s, REC_SIGNAL, id, s->cpus[id].task, REC_ASSUMED, 0);
 }
 
+/* More for the kernel's random pool. */
+static int stir_as(struct slots *s, unsigned id, unsigned bytes, bool fills)
+{
+	if (s->sections == SLOTS_SECTIONS_NONE || (s->has & REC_HAS_SECTIONS))
+		return 0;
+	s->pool = pool_after(s->pool, bytes, fills);
+	return fills ? put(s, REC_SECTION, id, s->cpus[id].task, REC_ASSUMED, 0) : 0;
+}
+
+static int stir(struct slots *s, unsigned id, unsigned bytes)
+{
+	return stir_as(s, id, bytes, pool_fills(s->pool, bytes));
+}
+
+/*
+ * The fork that was last on this CPU. A parent that sleeps right behind it, in vfork(), never got to user
+ * mode: its registers are still live, or a block was full. So the trace shows how full the pool is.
+ */
+static int settle_fork(struct slots *s, unsigned id)
+{
+	struct cpu *c = &s->cpus[id];
+
+	if (!c->stirs)
+		return 0;
+	c->stirs = false;
+	return c->ending && c->state == 'D' && (s->has & REC_HAS_FPU)
+		       ? stir_as(s, id, POOL_FORK, !c->live_at_end)
+		       : stir(s, id, POOL_FORK);
+}
+
+/* It waited for its children, and releases those that are over. */
+static int release_children(struct slots *s, unsigned id, struct task *t)
+{
+	for (; t->to_release; t->to_release--)
+		if (stir(s, id, POOL_RELEASE))
+			return -1;
+	return 0;
+}
+
 /* It came from user mode to end; what was pending ran before. */
 static int put_dead(struct slots *s, unsigned id, bool user)
 {
@@ -194,15 +237,24 @@ static int put_dead(struct slots *s, unsigned id, bool user)
 }
 
 /* The parent is told at the very end, when the memory is given back: long after sched_process_exit. */
-static void tell_parent(struct slots *s, const struct task *t)
+static int tell_parent(struct slots *s, unsigned id, const struct task *t)
 {
-	uint32_t parent;
+	struct task *parent;
+	uint32_t n;
 
-	if (!t->last_thread || t->parent <= 0)
-		return;
-	parent = tasks_find(&s->t, t->parent);
-	if (parent != NO_TASK)
-		s->t.task[parent].child_exited = true;
+	/* Not the last thread of its process: it releases itself. */
+	if (!t->last_thread)
+		return stir(s, id, POOL_RELEASE);
+	n = t->parent > 0 ? tasks_find(&s->t, t->parent) : NO_TASK;
+	if (n == NO_TASK || n == IDLE)
+		return 0;
+	parent = &s->t.task[n];
+	parent->child_exited = true;
+	parent->to_release++;
+	/* Woken by the end of it, and already running elsewhere. */
+	if (parent->cpu && !s->cpus[parent->cpu - 1].ending)
+		return release_children(s, parent->cpu - 1u, parent);
+	return 0;
 }
 
 /* The switch that was kept: the slot is complete now. */
@@ -215,6 +267,8 @@ static int finish(struct slots *s, unsigned id)
 	const unsigned seen = c->seen, seen_next = c->seen_next;
 	unsigned flags;
 
+	if (settle_fork(s, id))
+		return -1;
 	c->ending = false;
 	if (!(s->has & REC_HAS_FPU) && !t->kernel && !t->gone) {
 		user = true;
@@ -230,9 +284,8 @@ static int finish(struct slots *s, unsigned id)
 		return -1;
 	dead = t->dying && (c->state == 'X' || c->state == 'Z' || !c->state);
 	if (dead) {
-		if (put_dead(s, id, user))
+		if (put_dead(s, id, user) || tell_parent(s, id, t))
 			return -1;
-		tell_parent(s, t);
 	}
 	/*
 	 * A child has nothing to do in the kernel but to return to user mode. When its registers
@@ -264,7 +317,7 @@ static int finish(struct slots *s, unsigned id)
 		return -1;
 	c->seen = seen_next;
 	c->known = c->next >= 0;
-	return 0;
+	return release_children(s, id, &s->t.task[n]);
 }
 
 static int on_switch(struct slots *s, const struct trace_event *ev)
@@ -309,6 +362,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 	if (kernel || gone)
 		return 0;
 	c->user = true;
+	c->stirs = true;
 	return put(s, REC_FORK, ev->cpu, c->task, REC_USER, n);
 }
 
@@ -467,6 +521,8 @@ int slots_event(void *arg, const struct trace_event *ev)
 		if (!tasks_move(&s->t, c->task, ev->pid))
 			return -1;
 	}
+	if (ev->kind != TRACE_SWITCH && settle_fork(s, ev->cpu))
+		return -1;
 	if (ev->kind != TRACE_SWITCH && ev->pid >= 0 && resync(s, ev->cpu, ev->pid, ev->own))
 		return -1;
 	return c->known || ev->kind == TRACE_SWITCH ? take(s, ev) : 0;
@@ -491,7 +547,8 @@ int slots_end(struct slots *s)
 	return give(s);
 }
 
-struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals)
+struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals,
+			enum slots_sections sections)
 {
 	struct slots *s = calloc(1, sizeof(*s));
 
@@ -499,6 +556,7 @@ struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signal
 		return NULL;
 	s->sink = *sink;
 	s->signals = signals;
+	s->sections = sections;
 	if (!tasks_begin(&s->t)) {
 		free(s);
 		return NULL;

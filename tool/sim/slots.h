@@ -24,6 +24,12 @@ enum slots_signals {
 	SLOTS_SIGNALS_ALL,  /* a child's exit, to any parent */
 };
 
+/* The kernel's own use of the registers, where the trace does not show it. */
+enum slots_sections {
+	SLOTS_SECTIONS_AUTO, /* its random pool at forks and ends of tasks, as Linux does it */
+	SLOTS_SECTIONS_NONE,
+};
+
 /* Where records go. */
 struct slots_sink {
 	int (*put)(void *arg, struct rec *recs, size_t count); /* 0, or -1: stop */
@@ -32,7 +38,8 @@ struct slots_sink {
 
 struct slots;
 
-struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals);
+struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals,
+			enum slots_sections sections);
 void slots_free(struct slots *s);
 
 /**
