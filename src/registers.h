@@ -30,9 +30,10 @@ typedef uint32_t bits_t;
 #endif
 
 /* The ways of switch.c are a quarter of the engine's code, and only save instructions. A build for
- * size (-Os) does without them; -DXST_SMALL=0 or 1 says it explicitly. */
+ * size (-Os) does without them, and so does one for 32-bit CPUs, whose caches are small and whose
+ * save forms take longest; -DXST_SMALL=0 or 1 says it explicitly. */
 #ifndef XST_SMALL
-#ifdef __OPTIMIZE_SIZE__
+#if defined(__OPTIMIZE_SIZE__) || !defined(__x86_64__)
 #define XST_SMALL 1
 #else
 #define XST_SMALL 0
