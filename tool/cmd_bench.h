@@ -53,12 +53,15 @@ struct bench_args {
 int bench_read_args(const struct opt_usage *usage, bool names, int argc, char **argv,
 		    struct bench_args *a);
 
-/* A run that can write itself. */
+/* A run, and what is to be done with it; a run knows its own type. */
 struct bench_answer {
 	struct bench_args *args;
-	const void *run;
+	void *run;
+	struct bench_session *s; /* its session */
+	bool (*analyse)(void *run); /* false when memory is short */
 	void (*json)(const void *run, struct jw *w);
 	void (*print)(const void *run, FILE *out);
+	bool (*missed)(const void *run); /* for --must-reach; only verbs that have it */
 };
 
 /**
@@ -70,16 +73,12 @@ struct bench_answer {
 bool bench_open_output(struct bench_args *a);
 
 /**
- * bench_report() - the run to where it was asked for.
+ * bench_course() - measure, analyse, and write the run to where it was asked for, of a run that is
+ * prepared and whose output is open.
  *
- * Return: exit status.
+ * Return: exit status, also by --claim and --must-reach.
  */
-int bench_report(const struct bench_answer *r);
-
-/**
- * bench_claimed() - what --claim makes of a run that was written with @status.
- */
-int bench_claimed(const struct bench_session *s, int status);
+int bench_course(const struct bench_answer *r);
 
 /**
  * bench_open() - the rig, for what was asked.
@@ -90,10 +89,9 @@ int bench_claimed(const struct bench_session *s, int status);
 bool bench_open(struct bench_session *s, const struct bench_args *a, double seconds);
 
 /**
- * bench_note_realtime() - say so.
  * bench_listen() - from now on the first Ctrl-C sets bench_stop, and the second one kills.
+ * bench_course() does it too; for what comes before.
  */
-void bench_note_realtime(const struct bench_session *s);
 void bench_listen(void);
 extern volatile sig_atomic_t bench_stop;
 
@@ -104,9 +102,11 @@ void bench_total(uint32_t blocks);
 void bench_done(uint32_t blocks);
 void bench_bar_end(void);
 
-/* cmd_bench_switch.c, cmd_bench_kernel.c, cmd_bench_merge.c */
+/* cmd_bench_insn.c and so on */
+int cmd_bench_insn(int argc, char **argv);
+int cmd_bench_fiber(int argc, char **argv);
+int cmd_bench_kernel(int argc, char **argv);
 int cmd_bench_merge(int argc, char **argv);
 int cmd_bench_switch(int argc, char **argv);
-int cmd_bench_kernel(int argc, char **argv);
 
 #endif

@@ -35,6 +35,16 @@ static const struct opt_usage kernel_usage = {
 		    "xstate bench kernel --must-reach  exit 1 when a promise is not kept\n",
 };
 
+static bool analyse(void *run)
+{
+	return section_analyse(run);
+}
+
+static bool missed(const void *run)
+{
+	return section_missed(run);
+}
+
 static void json_of(const void *run, struct jw *w)
 {
 	section_json(run, w);
@@ -47,25 +57,12 @@ static void print_of(const void *run, FILE *out)
 
 static int measure(struct section_run *run, struct bench_args *a)
 {
-	const struct bench_answer r = {a, run, json_of, print_of};
+	const struct bench_answer r = {a, run, &run->s, analyse, json_of, print_of, missed};
 	const char *why;
-	bool ok;
-	int status;
 
 	if (!section_prepare(run, &why))
 		return ui_error(CMD_KERNEL, UI_CANNOT, "sections cannot run here: %s", why);
-	if (!bench_open_output(a))
-		return UI_USAGE;
-	bench_note_realtime(&run->s);
-	bench_listen();
-	ok = session_measure(&run->s, &bench_stop, bench_total, bench_done) && section_analyse(run);
-	bench_bar_end();
-	if (!ok)
-		return ui_error(CMD_KERNEL, UI_CANNOT, "memory is short");
-	if (!run->s.samples.taken)
-		return ui_error(CMD_KERNEL, UI_NO, "interrupted before the first block was done");
-	status = bench_claimed(&run->s, bench_report(&r));
-	return status == UI_OK && a->must_reach && section_missed(run) ? UI_NO : status;
+	return bench_open_output(a) ? bench_course(&r) : UI_USAGE;
 }
 
 int cmd_bench_kernel(int argc, char **argv)

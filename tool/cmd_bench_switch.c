@@ -79,6 +79,17 @@ static bool select_rows(struct switch_run *run, const struct bench_args *a)
 	return true;
 }
 
+static bool analyse(void *of)
+{
+	struct switch_run *run = of;
+
+	if (!switch_analyse(run))
+		return false;
+	if (run->against.path && run->s.samples.taken)
+		switch_against(run);
+	return true;
+}
+
 static void json_of(const void *run, struct jw *w)
 {
 	switch_json(run, w);
@@ -142,7 +153,7 @@ static bool can_measure(const struct switch_run *run, const struct bench_args *a
 
 static int measure(struct switch_run *run, struct bench_args *a)
 {
-	const struct bench_answer r = {a, run, json_of, a->csv ? csv_of : print_of};
+	const struct bench_answer r = {a, run, &run->s, analyse, json_of, a->csv ? csv_of : print_of, NULL};
 	const char *why;
 	bool ok;
 
@@ -150,8 +161,8 @@ static int measure(struct switch_run *run, struct bench_args *a)
 		return UI_CANNOT;
 	if (!bench_open_output(a))
 		return UI_USAGE;
-	bench_listen();
 	if (a->beside) {
+		bench_listen();
 		ok = measure_beside(run, a, &why);
 		bench_bar_end();
 		if (!ok)
@@ -159,18 +170,7 @@ static int measure(struct switch_run *run, struct bench_args *a)
 	}
 	if (!switch_prepare(run, &why))
 		return ui_error(CMD, UI_CANNOT, "two tasks cannot be had here: %s", why);
-	if (!can_measure(run, a))
-		return UI_CANNOT;
-	bench_note_realtime(&run->s);
-	ok = session_measure(&run->s, &bench_stop, bench_total, bench_done) && switch_analyse(run);
-	bench_bar_end();
-	if (!ok)
-		return ui_error(CMD, UI_CANNOT, "memory is short");
-	if (!run->s.samples.taken)
-		return ui_error(CMD, UI_NO, "interrupted before the first block was done");
-	if (a->against)
-		switch_against(run);
-	return bench_claimed(&run->s, bench_report(&r));
+	return can_measure(run, a) ? bench_course(&r) : UI_CANNOT;
 }
 
 static void be_ordinary(struct switch_run *run)

@@ -8,7 +8,7 @@
  *   cmd_image.c      xstate image: decode an image, will it restore, move it (image/)
  *   cmd_lab.c        xstate lab: boot the lab and compare switching policies
  *   cmd_bench.c      xstate bench: what instructions and switches cost here (cmd_bench.h);
- *                    cmd_bench_switch.c, cmd_bench_merge.c
+ *                    cmd_bench_insn.c and so on, one for each of its verbs
  *   cmd_lint.c       xstate lint: in-kernel FPU use, checked in the binary (lint/)
  *   cmd_record.c     xstate record: record a workload's switches and FPU events
  *   cmd_sim.c        xstate sim: replay a recorded workload under every policy (sim/)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""xstate bench insn and fiber from outside: exit statuses, the JSON's promises, Ctrl-C, and that the table
+"""xstate bench insn, fiber and kernel from outside: exit statuses, the JSON's promises, Ctrl-C, and that the table
 follows from the raw samples it comes with. No figure is believed, only their relations."""
 import json
 import math
@@ -206,6 +206,11 @@ def fiber():
     r = run("-t", "0.5s", "--must-reach", what="fiber")
     check(r.returncode in (0, 1) and (r.returncode == 1) == ("missed" in r.stdout),
           f"--must-reach: exit {r.returncode}, {missed}")
+    documented(doc, "fiber")
+
+
+def documented(doc, what):
+    """Each key of a run, and each option of its verb, has its line."""
     docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
     with open(os.path.join(docs, "json.md")) as f:
         described = f.read()
@@ -213,9 +218,48 @@ def fiber():
         check(f"`{key}`" in described, f"docs/json.md describes {key}")
     with open(os.path.join(docs, "man", "xstate-bench.1.scd")) as f:
         manual = f.read()
-    for option in re.findall(r"^ +(?:-[a-z], )?(--[a-z-]+)", run("--help", what="fiber").stdout,
-                             re.M):
+    for option in re.findall(r"^ +(?:-[a-z], )?(--[a-z-]+)", run("--help", what=what).stdout, re.M):
         check(option in manual, f"{option} is in the manual page")
+
+
+def kernel():
+    """Sections: figures follow from the samples, and the library loaded what was not in place only."""
+    for args, says in [(["xor"], "unexpected argument 'xor'"), (["--time", "soon"], "--time")]:
+        r = run(*args, what="kernel")
+        check(r.returncode == 2 and says in r.stderr and r.stdout == "", f"kernel {args}: {r}")
+    r = run("-t", "1s", "--seed", "5", "-j", what="kernel")
+    check(r.returncode == 0, f"kernel: exit {r.returncode}: {r.stderr}")
+    doc = json.loads(r.stdout)
+    check(doc["schema"] == "xstate.bench/1" and doc["kind"] == "kernel", "kernel's schema")
+    rows = {x["id"]: x for x in doc["sections"]}
+    arms = {a["name"]: a for a in doc["samples"]["arms"]}
+    rate = doc["samples"]["cycles_per_tick"]
+    sections = 0
+    for name, x in rows.items():
+        check(x["available"] == (x["reason"] is None), f"{name}: reason")
+        if not x["available"]:
+            continue
+        arm = arms[name]
+        level = [arm["ticks"][b] * rate[b] / arm["loops"] for b in range(doc["blocks_done"])
+                 if b not in arm["dropped_blocks"]]
+        check(len(level) == x["blocks"], f"{name}: blocks")
+        if level:
+            per_loop = statistics.median(level) / x["median_cycles"]
+            check(abs(per_loop - round(per_loop)) < 0.01 * per_loop, f"{name}: median")
+            sections += arm["loops"] * round(per_loop) * len(level) if x["library"] else 0
+    # What was counted: each section that a sample stands for, and no value loaded in those that
+    # declare nothing or find it in place.
+    count = doc["counters"]
+    check(count["kernel_sections"] >= sections > 0, f"{count} for {sections} sections")
+    check(0 < count["kernel_init_x87"] < count["kernel_sections"] / 2 and
+          0 < count["kernel_init_mxcsr"] < count["kernel_sections"] / 2 and
+          count["kernel_saves"] <= 1, f"nothing is paid twice: {count}")
+    check({g["goal"] for g in doc["must_reach"]} >= {"need-0", "need-mxcsr", "need-x87"}, "goals")
+    for g in doc["must_reach"]:
+        check(g["row"] in rows and g["ruling"] in ("reached", "missed", "undecided", "not measured"),
+              f"ruling of {g}")
+    documented(doc, "kernel")
+
 
 
 def documents_agree():
@@ -238,7 +282,7 @@ def documents_agree():
         check(f"`{key}`" in described, f"docs/json.md describes {key}")
 
 
-for test in (documents_agree, usage_errors, listing, table_follows_from_samples, fiber, refusals,
+for test in (documents_agree, usage_errors, listing, table_follows_from_samples, fiber, kernel, refusals,
              company, interrupt, few_blocks):
     test()
 print("ok" if not failures else f"{failures} failures")

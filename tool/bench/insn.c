@@ -102,7 +102,7 @@ static bool count_row(struct insn_run *run, const struct counters *counters, str
 	return true;
 }
 
-static void count_all(struct insn_run *run, const volatile sig_atomic_t *stop)
+void insn_count(struct insn_run *run, const volatile sig_atomic_t *stop)
 {
 	struct counters counters;
 	bool open = counters_open(&counters, counters_core, 2);
@@ -120,15 +120,6 @@ static void count_all(struct insn_run *run, const volatile sig_atomic_t *stop)
 				 "others share the counters");
 	}
 	counters_close(&counters);
-}
-
-bool insn_measure(struct insn_run *run, const volatile sig_atomic_t *stop,
-		  void (*total)(uint32_t blocks), void (*done)(uint32_t blocks))
-{
-	bool ok = session_measure(&run->s, stop, total, done);
-
-	count_all(run, stop);
-	return ok;
 }
 
 static void analyse_row(struct insn_run *run, struct insn_row *row, uint64_t part, double *x)

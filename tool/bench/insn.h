@@ -35,15 +35,10 @@ struct insn_run {
 bool insn_prepare(struct insn_run *run, const char **why);
 
 /**
- * insn_measure() - fix the number of blocks, run them, and read the counters in a second pass.
- * @stop:  ends the run after the current block.
- * @total: called once with the planned number of blocks, then
- * @done:  after each block; both may be NULL.
- *
- * Return: false when memory is short.
+ * insn_count() - read the CPU's counters in a pass over the arms of their own, behind the run.
+ * @stop: set: leave it.
  */
-bool insn_measure(struct insn_run *run, const volatile sig_atomic_t *stop,
-		  void (*total)(uint32_t blocks), void (*done)(uint32_t blocks));
+void insn_count(struct insn_run *run, const volatile sig_atomic_t *stop);
 
 /**
  * insn_analyse() - fill in the rows' results, the effects, the controls and the verdict.
