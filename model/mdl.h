@@ -86,6 +86,7 @@ struct mdl_cpu {
 	struct mdl_choices *choices; /* NULL: take the answers mdl_choose() documents */
 	uint64_t saves, loads;       /* instructions executed without a fault */
 	uint64_t xfd_writes;
+	uint64_t guest_writes;       /* of the other registers that are switched for guests */
 	uint64_t skipped;            /* components a save did not write thanks to XMODIFIED */
 	uint64_t transitions;        /* legacy SSE instructions over upper halves in use */
 	int surprise;                /* first vector raised where the world contract allows none */
@@ -121,6 +122,12 @@ void mdl_reset(struct mdl_cpu *c, const struct xst_caps *caps);
 
 /* XSETBV(0). Return: MDL_GP where the manual says so. */
 int mdl_xsetbv(struct mdl_cpu *c, uint64_t xcr0);
+/* WRMSR of IA32_XSS. */
+int mdl_wrmsr_xss(struct mdl_cpu *c, uint64_t xss);
+/* RDMSR and WRMSR of PL0_SSP, PL1_SSP and PL2_SSP: the registers of CET_S, whether XSAVES has it or not.
+ * With MDL_TOKENS one byte stands for all three. */
+int mdl_rdmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t *ssp);
+int mdl_wrmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t ssp);
 /* XGETBV(1): XCR0 & XINUSE. */
 uint64_t mdl_xgetbv1(const struct mdl_cpu *c);
 /* What CPUID leaf 0DH sums up for XCR0 and IA32_XSS in force. */

@@ -42,6 +42,7 @@ void mdl_caps_make(struct xst_caps *caps, uint64_t xcr0, uint64_t xss, enum xst_
 	caps->avx = xcr0 & XST_MASK_AVX;
 	caps->avx512f = xcr0 & XST_MASK_AVX512;
 	caps->pku = xcr0 & XST_MASK_PKRU;
+	caps->cet_ss = caps->xss & (XST_MASK_CET_U | XST_MASK_CET_S);
 	caps->amx_tile = caps->xfd = xcr0 & XST_MASK_AMX;
 	for (i = 2; i < 63; i++) {
 		const struct xst_comp_info *info = xst_comp_info(i);
@@ -137,6 +138,42 @@ int mdl_xsetbv(struct mdl_cpu *c, uint64_t xcr0)
 	if (c->cpl || xst_xcr0_check(xcr0, c->caps->xcr0, NULL) != XST_OK)
 		return MDL_GP;
 	c->xcr0 = xcr0;
+	return MDL_OK;
+}
+
+int mdl_wrmsr_xss(struct mdl_cpu *c, uint64_t xss)
+{
+	if (c->cpl || !c->caps->xsaves || xst_xss_check(xss, c->caps->xss, NULL) != XST_OK)
+		return MDL_GP;
+	c->xss = xss;
+	return MDL_OK;
+}
+
+int mdl_rdmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t *ssp)
+{
+	if (c->cpl || !c->caps->cet_ss || n > 2)
+		return MDL_GP;
+#ifdef MDL_TOKENS
+	*ssp = (uint64_t)c->regs.CET_S[0] << 2;
+#else
+	memcpy(ssp, c->regs.CET_S + 8 * n, 8);
+#endif
+	return MDL_OK;
+}
+
+/* Aligned to four bytes, and canonical. Ref: SDM vol. 4, "IA32_PL0_SSP" */
+int mdl_wrmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t ssp)
+{
+	const uint64_t high = ssp >> 47;
+
+	if (c->cpl || !c->caps->cet_ss || n > 2 || (ssp & 3) || (high && high != 0x1ffff))
+		return MDL_GP;
+#ifdef MDL_TOKENS
+	c->regs.CET_S[0] = (uint8_t)(ssp >> 2);
+#else
+	memcpy(c->regs.CET_S + 8 * n, &ssp, 8);
+#endif
+	mdl_wrote(c, XST_COMP_CET_S);
 	return MDL_OK;
 }
 

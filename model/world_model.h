@@ -171,6 +171,51 @@ static inline void xst_w_set_xfd(void *world, uint64_t v)
 	c->xfd_writes++;
 }
 
+static inline void xst_w_set_xcr0(void *world, uint64_t v)
+{
+	struct mdl_cpu *c = world;
+
+	mdl_surprise(c, mdl_xsetbv(c, v));
+	c->guest_writes++;
+}
+
+static inline uint64_t xst_w_xss(void *world)
+{
+	return ((struct mdl_cpu *)world)->xss;
+}
+
+static inline void xst_w_set_xss(void *world, uint64_t v)
+{
+	struct mdl_cpu *c = world;
+
+	mdl_surprise(c, mdl_wrmsr_xss(c, v));
+	c->guest_writes++;
+}
+
+static inline void xst_w_set_xfd_err(void *world, uint64_t v)
+{
+	struct mdl_cpu *c = world;
+
+	if (!c->caps->xfd || (v & ~(c->xcr0 & XST_MASK_TILEDATA)))
+		mdl_surprise(c, MDL_GP);
+	c->xfd_err = v;
+	c->guest_writes++;
+}
+
+static inline uint64_t xst_w_ssp(void *world, unsigned n)
+{
+	uint64_t v = 0;
+
+	mdl_surprise(world, mdl_rdmsr_ssp(world, n, &v));
+	return v;
+}
+
+static inline void xst_w_set_ssp(void *world, unsigned n, uint64_t v)
+{
+	mdl_surprise(world, mdl_wrmsr_ssp(world, n, v));
+	((struct mdl_cpu *)world)->guest_writes++;
+}
+
 #ifndef MDL_TOKENS
 static inline void xst_w_fnstenv(void *world, uint32_t env[7])
 {

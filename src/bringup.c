@@ -78,8 +78,10 @@ static int test_form(void *world, const struct xst_system *sys, struct xst_diag 
 /* All registers to INIT, by a restore: FNINIT would leave the x87 registers' contents. */
 static int load_fresh(void *world, const struct xst_system *sys, struct xst_diag *diag)
 {
+	const uint64_t beside = sys->apart | sys->xss;
+
 	if (xst_w_load(world, sys->insn, sys->fresh, sys->mask) ||
-	    (sys->apart && xst_w_load(world, sys->insn, sys->fresh_apart, sys->apart)))
+	    (beside && xst_w_load(world, sys->insn, sys->fresh_apart, beside)))
 		return xst_diag_set(diag, XST_ERR_MISMATCH, XST_DIAG_NO_COMPONENT, 0, 0, 1,
 				    "a fresh image faults");
 	return XST_OK;
@@ -142,23 +144,24 @@ int xst_system_init(struct xst_system *sys, uint64_t want)
 	return system_init(xst_w_this(), sys, want, NULL);
 }
 
-/* What a reset of the registers leaves as it is. */
-#define B_LASTING (XST_B_POLICY | B_WAYS | XST_B_PKRU | XST_B_APART | XST_B_FIP | XST_B_XFD | \
-		   XST_B_INSN(7))
-
-/* Whatever a reset or the firmware left in IA32_XFD, the cache of it is not to be believed. */
-static void reset_xfd(struct xst_cpu *cpu)
+/* Whatever a reset or the firmware left in IA32_XFD and in the shadow-stack pointers, the caches of them
+ * are not to be believed. XCR0 and IA32_XSS have none: outside of guests they hold what sys says. */
+static void reset_owned(struct xst_cpu *cpu)
 {
 	const struct xst_system *sys = cpu->sys;
 
-	xst_w_set_xfd(cpu->world, 0);
-	xst_w_tilerelease(cpu->world);
-	(void)xst_w_take_xfd_err(cpu->world);
+	if (sys->dynamic) {
+		xst_w_set_xfd(cpu->world, 0);
+		xst_w_tilerelease(cpu->world);
+		(void)xst_w_take_xfd_err(cpu->world);
+	}
 	if (XST_TWIN(XFD_CACHED))
 		return;
+	cpu->ssp_of = NULL;
 	cpu->mask = sys->mask;
 	cpu->xfd = sys->dynamic;
-	xst_w_set_xfd(cpu->world, cpu->xfd);
+	if (sys->dynamic)
+		xst_w_set_xfd(cpu->world, cpu->xfd);
 }
 
 int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
@@ -185,11 +188,10 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 		return err;
 	cpu->owner = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	cpu->bits = (cpu->bits & B_LASTING) | XST_B_INIT;
+	cpu->bits = cpu->fixed | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
 	cpu->sections.run = XST_SECTION_AT_REST;
-	if (sys->dynamic)
-		reset_xfd(cpu);
+	reset_owned(cpu);
 	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->pkru);
@@ -208,9 +210,9 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 	cpu->id = id;
 	cpu->mask = sys->mask;
 	cpu->policy = *xst_policy_by_name("auto");
-	cpu->bits = (sys->pkru ? XST_B_PKRU : 0u) | (sys->apart ? XST_B_APART : 0u) |
-		    (sys->fip_leak ? XST_B_FIP : 0u) | (sys->dynamic ? XST_B_XFD : 0u) |
-		    XST_B_INSN(sys->insn) | xst_way_bits(sys, &cpu->policy);
+	cpu->fixed = (sys->pkru ? XST_B_PKRU : 0u) | (sys->apart ? XST_B_APART : 0u) |
+		     (sys->fip_leak ? XST_B_FIP : 0u) | (sys->dynamic ? XST_B_MASK : 0u) |
+		     XST_B_INSN(sys->insn) | xst_way_bits(sys, &cpu->policy);
 	return xst_cpu_online(cpu, NULL);
 }
 

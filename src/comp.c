@@ -137,6 +137,8 @@ const char *xst_strerror(int code)
 		return "no permission for the component";
 	case XST_ERR_LOCKED:
 		return "permission is locked";
+	case XST_ERR_GUEST_ONLY:
+		return "a component that only guests have, in a host's state";
 	default:
 		return "unknown status";
 	}

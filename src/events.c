@@ -21,7 +21,6 @@ static void fresh(const struct xst_system *sys, struct xst_ctx *ctx)
 	ctx->use_row = 0;
 	ctx->blind = 0;
 	ctx->fault = 0;
-	ctx->reserved = 0;
 }
 
 static int check_area(const struct xst_system *sys, const void *area, size_t bytes)
@@ -43,6 +42,7 @@ int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, 
 	if (err)
 		return err;
 	ctx->area = area;
+	ctx->guest = false;
 	set_homeless(ctx);
 	fresh(sys, ctx);
 	return XST_OK;
@@ -297,8 +297,9 @@ int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, uns
 		cpu->bits = evict(cpu, cpu->bits);
 	cpu->policy = *policy;
 	cpu->slot = XST_SLOT_UNKNOWN;
+	cpu->fixed = (cpu->fixed & ~(XST_B_POLICY | B_WAYS)) | xst_way_bits(cpu->sys, policy);
 	cpu->bits = (cpu->bits & ~(XST_B_POLICY | B_WAYS | XST_B_SLOT | XST_B_READY)) |
-		    xst_way_bits(cpu->sys, policy);
+		    (cpu->fixed & ~(guests_own(cpu) ? B_WAYS : 0));
 	/* Registers that are in place stay so; the others wait for their first use or for the return
 	 * to user mode, whichever the new policy watches. */
 	if (policy->load != XST_LOAD_FIRST_USE)

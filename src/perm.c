@@ -6,8 +6,8 @@
 
 void xst_perm_init(const struct xst_system *sys, struct xst_perm *perm)
 {
-	perm->host = (sys->xcr0 | sys->xss) & ~sys->dynamic;
-	perm->guest = perm->host;
+	perm->host = sys->host.mask;
+	perm->guest = sys->guest.mask;
 	perm->guest_locked = false;
 }
 

@@ -159,10 +159,10 @@ static inline void set_home(struct xst_ctx *ctx, uint32_t home)
 
 static inline void set_homeless(struct xst_ctx *ctx)
 {
-	set_home(ctx, ctx->area ? XST_NO_CPU : XST_NO_AREA);
+	set_home(ctx, ctx->area ? XST_NO_CPU - (uint32_t)ctx->guest : XST_NO_AREA);
 }
 
-/* Its area, if it has one, holds its truth: nothing stands in the way of a restore. */
+/* Its area holds its truth and has the host's mask: nothing stands in the way of a restore. */
 ALWAYS_INLINE bool is_plain(const struct xst_ctx *ctx)
 {
 	return __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE) == XST_NO_CPU;
@@ -219,15 +219,24 @@ ALWAYS_INLINE bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst
 	return true;
 }
 
+/* A mask with components of which XINUSE says nothing (supervisor), or that others change though its
+ * owner has the registers (those that CR0.TS does not guard): a guest's. */
+static inline bool is_hidden(uint64_t mask)
+{
+	return (mask & ~XST_MASK_TS_GUARDED) && !XST_TWIN(GUEST_ELIDED);
+}
+
 /* The same off the short path, for any form: to write MXCSR as well does no harm. */
 static XST_COLD bool elide_save_rare(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	return elide_save(cpu, ctx, XST_INSN_XSAVE);
+	return !is_hidden(cpu->mask) && elide_save(cpu, ctx, XST_INSN_XSAVE);
 }
 
 /* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
 ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
 {
+	/* A host's image never has what only guests have: to be seen before it is too late. */
+	XST_ASSERT(ctx->guest || !(cpu->mask & XST_MASK_GUEST_ONLY));
 	if ((how.policy & XST_B_SKIP_INIT) &&
 	    (how.plain ? elide_save(cpu, ctx, how.insn) : elide_save_rare(cpu, ctx)))
 		return b | XST_B_INIT;
@@ -252,7 +261,7 @@ static XST_COLD bits_t evict_dirty(struct xst_cpu *cpu, bits_t b)
 	const bits_t ts = b & XST_B_TS;
 
 	b = save(cpu, ctx, clear_ts(cpu, b), how_general(b)) & ~XST_B_DIRTY;
-	set_home(ctx, XST_NO_CPU);
+	set_homeless(ctx);
 	return ts ? set_ts(cpu, b) : b;
 }
 
@@ -261,12 +270,16 @@ ALWAYS_INLINE bits_t evict(struct xst_cpu *cpu, bits_t b)
 	return b & XST_B_DIRTY ? evict_dirty(cpu, b) : b;
 }
 
-/* Make sure that @ctx's area holds its truth, wherever its registers are. While another CPU is
- * asked, it may ask this one: the bits must be where xst_cpu_evict() finds them. */
+/* Make sure that @ctx's area holds its truth, wherever its registers are, and that a guest's mask is
+ * seen. While another CPU is asked, it may ask this one: the bits must be where xst_cpu_evict() finds
+ * them. */
 static XST_COLD bits_t settle(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	const uint32_t home = xst_ctx_home(ctx);
 
+	/* While it has the registers this CPU goes the general way. */
+	if (ctx->guest && ctx->dynamic)
+		b = (b & ~B_WAYS) | XST_B_MASK;
 	if (home == cpu->id)
 		return evict(cpu, b);
 	if (home == XST_NO_CPU)
@@ -296,13 +309,13 @@ ALWAYS_INLINE void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area, enu
 
 /* The image was refused: the task gets fresh state, and the caller can see why in ctx->fault. The
  * restore may have changed registers before it faulted, so everything is loaded anew. */
-static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int vector)
+static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int vector, uint64_t gone)
 {
 	cpu->n.loads_failed++;
 	ctx->fault = (uint8_t)vector;
 	XST_TRACE(cpu, "load-failed", ctx);
 	xst_fresh_image(insn_of(cpu->bits), cpu->mask, ctx->area, cpu->sys->layout.bytes);
-	vector = xst_w_load(cpu->world, insn_of(cpu->bits), ctx->area, cpu->mask);
+	vector = xst_w_load(cpu->world, insn_of(cpu->bits), ctx->area, cpu->mask | gone);
 	XST_ASSERT(!vector);
 }
 
@@ -318,42 +331,57 @@ static XST_COLD bool release_tiles(struct xst_cpu *cpu)
 	return true;
 }
 
-/* The registers become @ctx's: enable what is dynamic in its area and no more, before its restore,
- * which would fault. What is disabled is INIT, so it is nobody's when it comes back. */
-static XST_COLD void own_dynamic(struct xst_cpu *cpu, const struct xst_ctx *ctx)
+/* What a guest that is the owner has beyond any host's mask. */
+static inline uint64_t guests_own(const struct xst_cpu *cpu)
 {
-	const struct xst_system *sys = cpu->sys;
-	const uint64_t mask = sys->mask | ctx->dynamic;
-
-	if (cpu->mask == mask)
-		return;
-	if (!XST_TWIN(TILES_LEFT))
-		(void)release_tiles(cpu);
-	cpu->mask = mask;
-	cpu->xfd = sys->dynamic & ~mask;
-	xst_w_set_xfd(cpu->world, cpu->xfd);
+	return cpu->mask & ~(cpu->sys->mask | cpu->sys->dynamic);
 }
 
-ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn)
+/* The registers become @ctx's: enable what is dynamic in its area and no more, before its restore,
+ * which would fault. What it has no room for is INIT, so it is nobody's when it comes back: tiles at
+ * once, a guest's own by the load. Returns that. */
+static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx)
+{
+	const struct xst_system *sys = cpu->sys;
+	const uint64_t mask = sys->mask | ctx->dynamic, xfd = sys->dynamic & ~mask;
+	const uint64_t gone = guests_own(cpu) & ~mask & ~sys->apart;
+
+	if (!ctx->guest)
+		cpu->bits = (cpu->bits & ~XST_B_MASK) | cpu->fixed;
+	if (cpu->mask == mask)
+		return 0;
+	if ((xfd & cpu->mask) && !XST_TWIN(TILES_LEFT))
+		(void)release_tiles(cpu);
+	cpu->mask = mask;
+	if (cpu->xfd != xfd) {
+		cpu->xfd = xfd;
+		xst_w_set_xfd(cpu->world, xfd);
+	}
+	return XST_TWIN(GUEST_LEFT) ? 0 : gone;
+}
+
+/* @gone: what else must be INIT: the compacted form makes it so, @ctx's image having no room for it. */
+ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn,
+			       uint64_t gone)
 {
 	int vector = 0;
 
 	if (!XST_TWIN(SKIP_RESTORE))
-		vector = xst_w_load(cpu->world, insn, ctx->area, cpu->mask);
+		vector = xst_w_load(cpu->world, insn, ctx->area, cpu->mask | gone);
 	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
 	else
-		load_failed(cpu, ctx, vector);
+		load_failed(cpu, ctx, vector, gone);
 }
 
 /* A function of its own, jumped to: on machines without IA32_XFD the others then need no frame. */
-static XST_NOINLINE void finish_load_dynamic(struct xst_cpu *cpu, struct xst_ctx *ctx)
+static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	if (!XST_TWIN(XFD_LATE))
-		own_dynamic(cpu, ctx);
-	finish_load(cpu, ctx, insn_of(cpu->bits));
+	const uint64_t gone = XST_TWIN(XFD_LATE) ? 0 : own_mask(cpu, ctx);
+
+	finish_load(cpu, ctx, insn_of(cpu->bits), gone);
 	if (XST_TWIN(XFD_LATE))
-		own_dynamic(cpu, ctx);
+		(void)own_mask(cpu, ctx);
 }
 
 /* May this load be left out? TS is clear. */
@@ -369,7 +397,7 @@ ALWAYS_INLINE bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bi
 /* The same off the short path. */
 static XST_COLD bool elide_load_rare(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
 {
-	return elide_load(cpu, ctx, b, insn_of(b));
+	return !is_hidden(cpu->mask | ctx->dynamic) && elide_load(cpu, ctx, b, insn_of(b));
 }
 
 /* The registers are @ctx's from now on. */
@@ -398,7 +426,7 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 			cpu->n.loads_skipped_owner++;
 		/* If they were this task's only copy, they are in use again. */
 		if (!how.plain && (b & XST_B_DIRTY))
-			set_home(ctx, XST_NO_CPU);
+			set_homeless(ctx);
 		cpu->bits = (b & ~(XST_B_DIRTY | XST_B_INIT)) | in_use;
 		return;
 	}
@@ -409,20 +437,20 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 	if ((how.policy & XST_B_SKIP_INIT) && (how.plain ? elide_load(cpu, ctx, b, how.insn)
 							 : elide_load_rare(cpu, ctx, b))) {
 		own(cpu, ctx, b, how);
-		if (b & XST_B_XFD)
-			own_dynamic(cpu, ctx);
+		if (b & XST_B_MASK)
+			(void)own_mask(cpu, ctx);
 		return;
 	}
 	own(cpu, ctx, b, how);
 	/* What some machines need before; none needs both. */
-	if (b & (XST_B_FIP | XST_B_XFD)) {
-		if (b & XST_B_XFD) {
-			finish_load_dynamic(cpu, ctx);
+	if (b & (XST_B_FIP | XST_B_MASK)) {
+		if (b & XST_B_MASK) {
+			finish_load_mask(cpu, ctx);
 			return;
 		}
 		scrub_fip(cpu, ctx->area, how.insn);
 	}
-	finish_load(cpu, ctx, how.insn);
+	finish_load(cpu, ctx, how.insn, 0);
 }
 
 /* Components that CR0.TS does not guard, in their own image; the instructions that move them are
@@ -439,6 +467,25 @@ static XST_COLD bits_t save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	return ts ? set_ts(cpu, b) : b;
 }
 
+/* @ctx may enter user mode on registers that are a guest's, and not all of that waits for its first use. */
+static XST_COLD bits_t disown_guest(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
+{
+	const struct xst_system *sys = cpu->sys;
+	const uint64_t own = guests_own(cpu);
+	int vector = 0;
+
+	if (!own || ctx->guest || XST_TWIN(GUEST_KEPT))
+		return b;
+	b = clear_ts(cpu, evict(cpu, b));
+	if (own & ~sys->apart)
+		vector = xst_w_load(cpu->world, insn_of(b), sys->fresh_apart, own & ~sys->apart);
+	XST_ASSERT(!vector);
+	(void)vector;
+	cpu->owner = NULL;
+	cpu->mask &= ~own;
+	return (b & ~XST_B_MASK) | cpu->fixed;
+}
+
 static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	const struct xst_system *sys = cpu->sys;
@@ -446,7 +493,9 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	uint8_t *image = xst_ctx_apart(sys, ctx);
 	int vector;
 
-	b = clear_ts(cpu, b) | XST_B_APART_LIVE;
+	if (ctx->guest)
+		return b; /* which has one image */
+	b = clear_ts(cpu, disown_guest(cpu, ctx, b)) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
 	vector = xst_w_load(cpu->world, insn_of(b), image, sys->apart);
 	if (vector) {
@@ -458,6 +507,14 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 		XST_ASSERT(!vector);
 	}
 	return ts ? set_ts(cpu, b) : b;
+}
+
+/* @ctx may enter user mode: its first use will trap. */
+ALWAYS_INLINE void finish_arm(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b, struct how how)
+{
+	if (!how.plain && (b & XST_B_MASK))
+		b = disown_guest(cpu, ctx, b);
+	cpu->bits = set_ts(cpu, b) | XST_B_READY;
 }
 
 /* Set the registers to INIT for nobody. TS is clear. */

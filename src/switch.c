@@ -62,8 +62,10 @@ ALWAYS_INLINE bits_t leave(struct xst_cpu *cpu, struct xst_ctx *prev, bits_t b, 
 
 /* A task without an area: it may run until it touches a register. What is behind TS must not be
  * another's unless the policy leaks anyway. */
-static XST_COLD void finish_empty(struct xst_cpu *cpu, bits_t b)
+static XST_COLD void finish_empty(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
+	if (b & XST_B_MASK)
+		b = disown_guest(cpu, ctx, b);
 	if (!(b & XST_B_LOAD_USE) && !XST_TWIN(EMPTY_LEAKS))
 		b = clear_registers(cpu, clear_ts(cpu, b));
 	cpu->bits = set_ts(cpu, b) | XST_B_READY;
@@ -79,9 +81,9 @@ ALWAYS_INLINE void finish_prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	if (b & XST_B_LIVE)
 		cpu->bits = b | XST_B_READY;
 	else if (!how.plain && !ctx->area)
-		finish_empty(cpu, b);
+		finish_empty(cpu, ctx, b);
 	else if (how.policy & XST_B_LOAD_USE)
-		cpu->bits = set_ts(cpu, b) | XST_B_READY;
+		finish_arm(cpu, ctx, b, how);
 	else
 		finish_validate(cpu, ctx, b, how);
 }
@@ -107,10 +109,15 @@ ALWAYS_INLINE void finish_first_use(struct xst_cpu *cpu, struct xst_ctx *next, b
 		cpu->slot = XST_SLOT_BLIND;
 		if (!keep)
 			cpu->n.preloads++;
-		finish_validate(cpu, next, b, how);
+		if (how.plain) {
+			finish_validate(cpu, next, b, how);
+		} else {
+			cpu->bits = b;
+			xst_validate(cpu, next);
+		}
 		return;
 	}
-	cpu->bits = set_ts(cpu, b) | XST_B_READY;
+	finish_arm(cpu, next, b, how);
 }
 
 ALWAYS_INLINE void finish_enter(struct xst_cpu *cpu, struct xst_ctx *next, bits_t b, struct how how)
@@ -161,7 +168,7 @@ static XST_NOINLINE void switch_rare(struct xst_cpu *cpu, struct xst_ctx *prev,
  * the bits follows.
  */
 #define SWITCH_ARGS struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next
-#define B_MACHINE   (XST_B_PKRU | XST_B_FIP | XST_B_XFD)
+#define B_MACHINE   (XST_B_PKRU | XST_B_FIP | XST_B_MASK)
 
 /* Most machines of today want PKRU beside and nothing else; a build for one family is to be small. */
 #ifdef XST_ONLY_INSN

@@ -61,8 +61,18 @@ static uint64_t apart_mask(const struct xst_caps *caps, uint64_t want, enum xst_
 				     caps->xcr0) & ~user;
 
 	if (insn == XST_INSN_XSAVES)
-		mask |= want & caps->xss & XST_MASK_CET_U;
+		mask |= want & caps->xss & XST_MASK_TASK_SUPER;
 	return mask;
+}
+
+/* The supervisor components that guests are to have. */
+static uint64_t guest_super(const struct xst_system *sys, uint64_t want)
+{
+	if (want & XST_MASK_GUEST_ONLY)
+		want |= XST_MASK_TASK_SUPER;
+	return sys->insn == XST_INSN_XSAVES
+		       ? want & sys->caps.xss & (XST_MASK_TASK_SUPER | XST_MASK_GUEST_ONLY)
+		       : 0;
 }
 
 /* Does a restore of @image, one of @sys's own, stay in @sys? */
@@ -124,16 +134,69 @@ static int compute_xsave(const struct xst_caps *caps, uint64_t want, struct xst_
 	sys->apart = apart_mask(caps, want, sys->insn, mask);
 	sys->pkru = (want & caps->xcr0 & XST_MASK_PKRU) && caps->pku;
 	sys->xcr0 = mask | (sys->apart & XST_MASK_USER) | (sys->pkru ? XST_MASK_PKRU : 0);
-	sys->xss = sys->apart & XST_MASK_SUPER;
+	sys->xss = (sys->apart & XST_MASK_SUPER) | guest_super(sys, want);
 	sys->xgetbv1 = caps->xgetbv1;
 	err = xst_layout_compute(caps, sys->mask, format, &sys->layout, diag);
 	if (err)
 		return err;
 	sys->ctx_bytes = sys->layout.bytes;
 	err = check_fresh(sys, sys->fresh, sys->layout.bytes, diag);
+	/* Without components it makes INIT what guests have beside. */
+	xst_fresh_image(sys->insn, 0, sys->fresh_apart, sizeof(sys->fresh_apart));
 	if (!err && sys->apart)
 		err = compute_apart(caps, sys, diag);
 	return err || !sys->dynamic ? err : compute_grown(caps, sys, diag);
+}
+
+/* Bytes of an image of @mask; 0 where this CPU has no place for one of them. */
+static uint32_t image_bytes(const struct xst_system *sys, uint64_t mask, enum xst_format format)
+{
+	struct xst_layout l;
+
+	if (sys->insn < XST_INSN_XSAVE)
+		return XST_EXT_OFFSET;
+	return xst_layout_compute(&sys->caps, mask, format, &l, NULL) ? 0 : l.bytes;
+}
+
+/* Who may have what, of all that was decided. */
+static void compute_profiles(struct xst_system *sys, uint64_t want)
+{
+	const uint64_t user = sys->insn >= XST_INSN_XSAVE ? sys->xcr0 : sys->mask;
+	const uint64_t super = guest_super(sys, want), beside = sys->pkru ? XST_MASK_PKRU : 0;
+	struct xst_profile *host = &sys->host, *guest = &sys->guest;
+
+	host->max = user | (sys->apart & XST_MASK_SUPER);
+	host->mask = host->max & ~sys->dynamic;
+	host->bytes = sys->ctx_bytes;
+	host->max_bytes = sys->dynamic ? sys->grown_bytes : sys->ctx_bytes;
+
+	sys->user.max = user;
+	sys->user.mask = user & ~sys->dynamic;
+	sys->user.bytes = image_bytes(sys, sys->user.mask, XST_STANDARD);
+	sys->user.max_bytes = image_bytes(sys, user, XST_STANDARD);
+
+	guest->max = user | super;
+	guest->mask = guest->max & ~sys->dynamic;
+	guest->bytes = guest->max_bytes = sys->layout.bytes;
+	if (sys->insn >= XST_INSN_XSAVE) {
+		guest->bytes = image_bytes(sys, guest->mask & ~beside, sys->layout.format);
+		guest->max_bytes = image_bytes(sys, guest->max & ~beside, sys->layout.format);
+	}
+	sys->guest_cet_s = sys->caps.cet_ss && (want & XST_MASK_CET_S) && !(super & XST_MASK_CET_S);
+}
+
+int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile, uint64_t mask,
+		      struct xst_diag *diag)
+{
+	const uint64_t odd = mask & ~profile->max, alien = odd & XST_MASK_GUEST_ONLY;
+
+	if (alien && profile != &sys->guest)
+		return xst_diag_set(diag, XST_ERR_GUEST_ONLY, xst_mask_first(alien), 0, profile->max,
+				    mask, "only guests have this component");
+	if (odd)
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(odd), 0, profile->max,
+				    mask, "not a component that this may have here");
+	return XST_OK;
 }
 
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
@@ -163,6 +226,7 @@ int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoi
 		sys->ctx_bytes = sys->layout.bytes;
 	}
 	xst_fresh_image(sys->insn, sys->mask, sys->fresh, sizeof(sys->fresh));
+	compute_profiles(sys, want);
 	return XST_OK;
 }
 

@@ -6,7 +6,18 @@
 
 static uint64_t user_mask(const struct xst_system *sys, uint64_t mask)
 {
-	return (mask ? mask : sys->xcr0 & ~sys->dynamic) | XST_MASK_LEGACY;
+	return (mask ? mask : sys->user.mask) | XST_MASK_LEGACY;
+}
+
+static const struct xst_layout *inside(const struct xst_uabi *t)
+{
+	return t->inside ? t->inside : xst_ctx_layout(t->sys, t->ctx);
+}
+
+/* What a task has in an image of its own; a guest has it in the first one. */
+static uint64_t apart(const struct xst_uabi *t)
+{
+	return t->inside ? 0 : t->sys->apart;
 }
 
 int xst_uabi_layout(const struct xst_system *sys, uint64_t mask, struct xst_layout *layout,
@@ -92,8 +103,8 @@ static int get_old(const struct xst_uabi *t, const struct xst_image *to,
 int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xst_diag *diag)
 {
 	const struct xst_system *sys = t->sys;
-	const struct xst_convert how = {0, sys->caps.mxcsr_mask, false};
-	const struct xst_layout *layout = xst_ctx_layout(sys, t->ctx);
+	const struct xst_convert how = {t->drop, sys->caps.mxcsr_mask, false};
+	const struct xst_layout *layout = inside(t);
 	const struct xst_image from = {t->ctx->area, layout->bytes, layout};
 	uint64_t bv;
 	int err;
@@ -106,7 +117,7 @@ int xst_uabi_get(const struct xst_uabi *t, const struct xst_image *to, struct xs
 		err = xst_image_convert(&from, to, &how, diag);
 	if (err)
 		return err;
-	if (t->ctx->area && sys->apart)
+	if (t->ctx->area && apart(t))
 		get_apart(t, to);
 	bv = xst_get64(to->area, XST_OFF_XSTATE_BV);
 	/* Standard images inside hold MXCSR whatever XSTATE_BV says; outside it goes with SSE. */
@@ -126,11 +137,12 @@ static int judge(const struct xst_uabi *t, const struct xst_image *from, enum xs
 {
 	const struct xst_system *sys = t->sys;
 	/* Without SSE in the machine it goes nowhere and is never live. */
-	const uint64_t room = sys->mask | t->ctx->dynamic | sys->apart |
-			      (sys->pkru ? XST_MASK_PKRU : 0) | XST_MASK_SSE;
+	const uint64_t room = sys->mask | t->ctx->dynamic | apart(t) |
+			      (sys->pkru ? XST_MASK_PKRU : 0) | XST_MASK_SSE | t->drop;
 	/* One function in Linux judges all that is copied in: KVM's rules are ptrace's. */
 	struct xst_restore how = {
-		.caps = &sys->caps, .by = XST_BY_KVM, .xcr0 = from->layout->mask, .rfbm = ~0ULL};
+		.caps = &sys->caps, .by = XST_BY_KVM, .xcr0 = from->layout->mask, .xfd = t->drop,
+		.rfbm = ~0ULL};
 	uint64_t bv;
 	int err;
 
@@ -179,9 +191,9 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 		 struct xst_diag *diag)
 {
 	const struct xst_system *sys = t->sys;
-	const struct xst_layout *layout = xst_ctx_layout(sys, t->ctx);
+	const struct xst_layout *layout = inside(t);
 	const struct xst_image to = {t->ctx->area, layout->bytes, layout};
-	struct xst_convert how = {from->layout->mask & ~layout->mask & ~XST_MASK_LEGACY,
+	struct xst_convert how = {t->drop | (from->layout->mask & ~layout->mask & ~XST_MASK_LEGACY),
 				  sys->caps.mxcsr_mask, false};
 	uint64_t bv;
 	int err;
@@ -202,7 +214,7 @@ int xst_uabi_set(const struct xst_uabi *t, const struct xst_image *from, enum xs
 	if (err)
 		return err;
 	/* From here on nothing can fail. */
-	if (sys->apart)
+	if (apart(t))
 		put_apart(t, from);
 	if (sys->pkru && !XST_TWIN(FRAME_PKRU))
 		t->ctx->pkru = bv & XST_MASK_PKRU & from->layout->mask

@@ -79,6 +79,19 @@ static const uint64_t XST_MASK_TS_GUARDED __attribute__((unused)) = 0
 #include <xst/comp.def>
 	;
 
+/* Supervisor components that tasks may have, and those that only guests may have. */
+enum xst_super_owner { XST_OWNER_TASK, XST_OWNER_GUEST };
+static const uint64_t XST_MASK_TASK_SUPER __attribute__((unused)) = 0
+#define XST_COMP_SUPER(SYM, owner)                                                                 \
+	| (XST_OWNER_##owner == XST_OWNER_TASK ? XST_MASK(XST_COMP_##SYM) : 0ULL)
+#include <xst/comp.def>
+	;
+static const uint64_t XST_MASK_GUEST_ONLY __attribute__((unused)) = 0
+#define XST_COMP_SUPER(SYM, owner)                                                                 \
+	| (XST_OWNER_##owner == XST_OWNER_GUEST ? XST_MASK(XST_COMP_##SYM) : 0ULL)
+#include <xst/comp.def>
+	;
+
 #define XST_MASK_LEGACY 0x3ULL  /* x87 and SSE: the legacy region */
 #define XST_MASK_AVX512 0xe0ULL /* opmask, ZMM_Hi256, Hi16_ZMM */
 #define XST_MASK_AMX    0x60000ULL

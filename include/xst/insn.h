@@ -92,6 +92,7 @@ static inline void xst_wrmsr(uint32_t msr, uint64_t value)
 #define XST_MSR_XFD     0x1c4u
 #define XST_MSR_XFD_ERR 0x1c5u
 #define XST_MSR_XSS     0xda0u
+#define XST_MSR_PL_SSP  0x6a4u /* PL0_SSP, and PL1_SSP and PL2_SSP behind it */
 
 /* Ring 0. */
 static inline unsigned long xst_read_cr0(void)

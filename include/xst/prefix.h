@@ -37,6 +37,25 @@
 #define xst_section_begin         XST_PASTE(XST_PREFIX, section_begin)
 #define xst_section_resume        XST_PASTE(XST_PREFIX, section_resume)
 #define xst_section_end           XST_PASTE(XST_PREFIX, section_end)
+
+#define xst_guest_init                 XST_PASTE(XST_PREFIX, guest_init)
+#define xst_guest_destroy              XST_PASTE(XST_PREFIX, guest_destroy)
+#define xst_guest_set_direct           XST_PASTE(XST_PREFIX, guest_set_direct)
+#define xst_guest_load                 XST_PASTE(XST_PREFIX, guest_load)
+#define xst_guest_put                  XST_PASTE(XST_PREFIX, guest_put)
+#define xst_guest_enter                XST_PASTE(XST_PREFIX, guest_enter)
+#define xst_guest_exit                 XST_PASTE(XST_PREFIX, guest_exit)
+#define xst_guest_set_xcr0             XST_PASTE(XST_PREFIX, guest_set_xcr0)
+#define xst_guest_set_xss              XST_PASTE(XST_PREFIX, guest_set_xss)
+#define xst_guest_set_xfd              XST_PASTE(XST_PREFIX, guest_set_xfd)
+#define xst_guest_set_xfd_err          XST_PASTE(XST_PREFIX, guest_set_xfd_err)
+#define xst_guest_device_not_available XST_PASTE(XST_PREFIX, guest_device_not_available)
+#define xst_guest_get_cet              XST_PASTE(XST_PREFIX, guest_get_cet)
+#define xst_guest_set_cet              XST_PASTE(XST_PREFIX, guest_set_cet)
+#define xst_guest_reset                XST_PASTE(XST_PREFIX, guest_reset)
+#define xst_guest_copy_bytes           XST_PASTE(XST_PREFIX, guest_copy_bytes)
+#define xst_guest_copy_out             XST_PASTE(XST_PREFIX, guest_copy_out)
+#define xst_guest_copy_in              XST_PASTE(XST_PREFIX, guest_copy_in)
 #endif
 
 #endif

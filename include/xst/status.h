@@ -34,6 +34,7 @@ enum xst_status {
 	XST_ERR_DYNAMIC = -15,       /* #NM: a dynamic component was used; xst_ctx_grow() */
 	XST_ERR_DENIED = -16,        /* the process has no permission for it */
 	XST_ERR_LOCKED = -17,        /* the guest permission is locked: a vCPU exists */
+	XST_ERR_GUEST_ONLY = -18,    /* a host's state names a component that only guests have */
 };
 
 /* What a diagnosis is about when no component is. */

@@ -13,8 +13,8 @@
  *   owner == the CPU     the registers are the kernel's, after an in-kernel section (kernel.h).
  *   INIT                 the registers are known to be INIT.
  *
- * IA32_XFD goes with the owner of the registers too: a dynamic component is either in the owner's area
- * and enabled, or INIT and disabled.
+ * The mask goes with the owner of the registers too, and IA32_XFD with it: a component beyond
+ * sys->mask is either in the owner's area, or INIT, and disabled if it is dynamic.
  *
  * A task that is not running has its truth in its area, unless its home says where it is. Only the
  * *address* of owner is looked at unless dirty, so an exited task's memory may be reused at once.
@@ -45,13 +45,15 @@ struct xst_ctx {
 	uint8_t *area;      /* the caller's memory, 64-byte aligned; NULL until the first use */
 	uint32_t last_cpu;  /* whose registers last held this task, or XST_NO_CPU */
 	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU; XST_NO_AREA
-			       while there is no area: one comparison then tells the plain case */
-	uint64_t dynamic;   /* dynamic components its area has room for: sys->dynamic or none */
+			       while there is no area, and for a guest's: one comparison then tells
+			       the plain case */
+	uint64_t dynamic;   /* components beyond sys->mask in its image: sys->dynamic or none; a
+			       guest's all */
 	uint32_t pkru;      /* valid while the task is not running */
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
 	uint8_t fault;      /* vector of a restore that failed; the task got fresh state */
-	uint8_t reserved;
+	bool guest;         /* a virtual CPU's (guest.h): one image with all that it may have */
 };
 
 /* Counters; one set per CPU. Every one only grows; they go on across a policy change. */
@@ -114,7 +116,7 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
-#define XST_B_XFD      (1u << 8) /* sys->dynamic is not 0 */
+#define XST_B_MASK     (1u << 8) /* owners' masks differ: sys->dynamic is not 0, or a guest is one */
 #define XST_B_INSN(insn) ((uint32_t)(insn) << 29) /* enum xst_insn on top: compared as a number */
 #define XST_B_INSN_OF(b) ((b) >> 29)
 /* the code made for this kind of policy, see switch.c: one bit at most */
@@ -176,7 +178,7 @@ struct xst_cpu {
 	struct xst_ctx *owner; /* whose registers these are; followed only while DIRTY */
 	const struct xst_system *sys;
 	void *world;           /* the world's own: a software CPU; unused in ring 0 */
-	uint64_t mask;         /* of a save: sys->mask and what is dynamic in owner's area */
+	uint64_t mask;         /* of a save: sys->mask and what is beyond in owner's area */
 	uint64_t xfd;          /* what IA32_XFD holds: sys->dynamic but for that */
 	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
@@ -187,6 +189,8 @@ struct xst_cpu {
 	uint64_t epoch;
 	struct xst_counters n;
 	struct xst_sections sections;
+	const void *ssp_of;    /* the guest whose shadow-stack pointers software left here */
+	uint32_t fixed;        /* of bits, what is no state: all that is known of a CPU that comes up */
 };
 
 /* Flags of xst_cpu_set_policy(). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What one machine enables, decided in one place: XCR0, the switch mask, the layout, the
- * instruction. Pure data computed from a CPU's description and a wish; every size follows from it.
+ * instruction; and for whom: three profiles. Pure data computed from a CPU's description and a wish;
+ * every size follows from it.
  */
 #ifndef XST_SYSTEM_H
 #define XST_SYSTEM_H
@@ -23,8 +24,10 @@ enum xst_insn {
 };
 
 /* Wishes: a mask of components. All that XCR0 may hold; supervisor components are asked for by
- * name, XST_WANT_ALL_USER | XST_MASK_CET_U. */
-#define XST_WANT_ALL_USER XST_MASK_USER
+ * name, XST_WANT_ALL_USER | XST_MASK_CET_U. One that only guests have (comp.def) asks for guests with
+ * all of CET: they get CET_U too, whether or not the host's tasks do. */
+#define XST_WANT_ALL_USER  XST_MASK_USER
+#define XST_WANT_GUEST_CET XST_MASK_CET_S
 
 /* Why a newer instruction is not used (a bit each); see xst_system.avoided. */
 enum xst_avoid {
@@ -36,6 +39,13 @@ enum xst_avoid {
 
 /* What Linux gives a new task: key 0 free, all others without access. */
 #define XST_PKRU_DEFAULT 0x55555554u
+
+/* What one kind of state may hold. */
+struct xst_profile {
+	uint64_t mask; /* by default */
+	uint64_t max;  /* at most: with what is dynamic, which takes a permission (perm.h) */
+	uint32_t bytes, max_bytes; /* of an image, or of an area with all its images, for these */
+};
 
 struct xst_system {
 	/*
@@ -50,7 +60,7 @@ struct xst_system {
 	enum xst_insn insn;
 	uint32_t avoided;  /* enum xst_avoid */
 	uint64_t xcr0;     /* what XCR0 shall hold; 0 without XSAVE */
-	uint64_t xss;      /* what IA32_XSS shall hold */
+	uint64_t xss;      /* what IA32_XSS shall hold: what tasks have and what guests have */
 	uint64_t mask;     /* RFBM of every switch: guarded by CR0.TS, so any policy may use it */
 	uint64_t dynamic;  /* too large for every task: IA32_XFD holds them back until the first use */
 	bool pkru;         /* protection keys are on: PKRU is switched by WRPKRU */
@@ -74,6 +84,15 @@ struct xst_system {
 	struct xst_layout grown;
 	uint32_t grown_apart_offset;
 	uint32_t grown_bytes; /* 0: nothing is dynamic here */
+
+	/*
+	 * The same for whom it is; all of it follows from the fields above, and nothing else decides.
+	 *   host   what the kernel keeps for a task
+	 *   user   what frames, ptrace and cores show of it: the standard format, PKRU among it
+	 *   guest  what a virtual CPU may have: all that tasks may, and what only guests may
+	 */
+	struct xst_profile host, user, guest;
+	bool guest_cet_s; /* guests want CET_S and XSAVES does not have it: software switches it */
 };
 
 /**
@@ -83,7 +102,7 @@ struct xst_system {
  *         are left out. Dynamic components (AMX's TILEDATA) are not part of the switch mask, and
  *         without IA32_XFD to hold them back AMX is left out; those that CR0.TS does not guard are
  *         in the mask apart, and PKRU is switched by WRPKRU. Of the supervisor components a host
- *         task can have CET_U, where XSAVES can be used.
+ *         task can have CET_U, where XSAVES can be used; XST_WANT_GUEST_CET changes nothing of it.
  * @avoid: enum xst_avoid: instructions known not to work here.
  * @sys:   out; overwritten whole. Must be 64-byte aligned (the type says so).
  * @diag:  out, optional.
@@ -94,6 +113,20 @@ struct xst_system {
  */
 int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoid,
 		       struct xst_system *sys, struct xst_diag *diag);
+
+/**
+ * xst_profile_check() - may state of this kind hold these components?
+ * @sys:     the machine.
+ * @profile: &sys->host, &sys->user or &sys->guest.
+ * @mask:    components.
+ * @diag:    out, optional: the first one that it may not.
+ *
+ * Context: any ring; pure; never faults.
+ * Return:  XST_OK; XST_ERR_GUEST_ONLY for a component that only guests have; XST_ERR_ILLEGAL_MASK
+ *          for any other.
+ */
+int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile, uint64_t mask,
+		      struct xst_diag *diag);
 
 /**
  * xst_fresh_image() - write the image of a task that has not run yet (not of #RESET).

@@ -42,6 +42,9 @@ struct xst_uabi {
 	struct xst_ctx *ctx;
 	uint64_t mask; /* user components; 0: all that XCR0 enables but what is dynamic. With
 			  permission for that: struct xst_perm's host, its user part */
+	/* A guest's image has its own layout, and all its components in one (guest.h); NULL: a task's. */
+	const struct xst_layout *inside;
+	uint64_t drop; /* live components that become INIT on the way */
 	/* Code and data segment of a 32-bit process: its FNSAVE form has room for them, the 64-bit
 	 * kernel's FXSAVE has not. */
 	struct xst_x87_selectors sel;

@@ -27,6 +27,12 @@
  *   xst_w_take_xfd_err(world)                   read IA32_XFD_ERR and clear it
  *   xst_w_fnstenv(world, env), xst_w_fldenv(world, env)    checking builds
  *
+ * For guests (a world with CR0.TS):
+ *   xst_w_set_xcr0(world, v)                    XSETBV with ECX = 0
+ *   xst_w_xss(world), xst_w_set_xss(world, v)   IA32_XSS
+ *   xst_w_set_xfd_err(world, v)                 IA32_XFD_ERR
+ *   xst_w_ssp(world, n), xst_w_set_ssp(world, n, v)        PLn_SSP, n = 0, 1, 2
+ *
  * @world is struct xst_cpu's member of that name; only software CPUs need it.
  */
 #ifndef XST_WORLD_H

@@ -90,6 +90,42 @@ static inline void xst_w_set_xfd(void *world, uint64_t v)
 	xst_wrmsr(XST_MSR_XFD, v);
 }
 
+static inline void xst_w_set_xcr0(void *world, uint64_t v)
+{
+	(void)world;
+	xst_xsetbv(0, v);
+}
+
+static inline uint64_t xst_w_xss(void *world)
+{
+	(void)world;
+	return xst_rdmsr(XST_MSR_XSS);
+}
+
+static inline void xst_w_set_xss(void *world, uint64_t v)
+{
+	(void)world;
+	xst_wrmsr(XST_MSR_XSS, v);
+}
+
+static inline void xst_w_set_xfd_err(void *world, uint64_t v)
+{
+	(void)world;
+	xst_wrmsr(XST_MSR_XFD_ERR, v);
+}
+
+static inline uint64_t xst_w_ssp(void *world, unsigned n)
+{
+	(void)world;
+	return xst_rdmsr(XST_MSR_PL_SSP + n);
+}
+
+static inline void xst_w_set_ssp(void *world, unsigned n, uint64_t v)
+{
+	(void)world;
+	xst_wrmsr(XST_MSR_PL_SSP + n, v);
+}
+
 static inline void xst_w_clts(void *world)
 {
 	(void)world;

@@ -90,6 +90,45 @@ static inline void xst_w_stts(void *world)
 	(void)world;
 }
 
+/* No guests: user mode has none of these registers. */
+static inline void xst_w_set_xcr0(void *world, uint64_t v)
+{
+	(void)world;
+	(void)v;
+}
+
+static inline uint64_t xst_w_xss(void *world)
+{
+	(void)world;
+	return 0;
+}
+
+static inline void xst_w_set_xss(void *world, uint64_t v)
+{
+	(void)world;
+	(void)v;
+}
+
+static inline void xst_w_set_xfd_err(void *world, uint64_t v)
+{
+	(void)world;
+	(void)v;
+}
+
+static inline uint64_t xst_w_ssp(void *world, unsigned n)
+{
+	(void)world;
+	(void)n;
+	return 0;
+}
+
+static inline void xst_w_set_ssp(void *world, unsigned n, uint64_t v)
+{
+	(void)world;
+	(void)n;
+	(void)v;
+}
+
 static inline uint64_t xst_w_take_xfd_err(void *world)
 {
 	(void)world;

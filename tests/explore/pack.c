@@ -414,7 +414,8 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	cpu->policy = m->cfg->policy[m->policy[c]];
 	m->mode[c] = (uint8_t)get(&b, 2);
 	cpu->cur = task_of(m, get(&b, 2));
-	cpu->bits = m->fixed_bits[m->policy[c]] | get(&b, 7) << STATE_SHIFT;
+	cpu->fixed = m->fixed_bits[m->policy[c]];
+	cpu->bits = cpu->fixed | get(&b, 7) << STATE_SHIFT;
 	cpu->slot = (uint8_t)get(&b, 3);
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;

@@ -42,7 +42,16 @@ enum explore_twin {
 #define TWIN_ENUM(name, check, text) EXPLORE_TWIN_##name,
 	TWINS(TWIN_ENUM)
 #undef TWIN_ENUM
-	EXPLORE_TWIN_COUNT
+	EXPLORE_TWIN_COUNT,
+	/* Of guests, who are no events here: t_guest.c turns them on. */
+	EXPLORE_TWIN_GUEST_LEFT,
+	EXPLORE_TWIN_GUEST_KEPT,
+	EXPLORE_TWIN_GUEST_ELIDED,
+	EXPLORE_TWIN_GUEST_XCR0,
+	EXPLORE_TWIN_GUEST_XSS,
+	EXPLORE_TWIN_GUEST_PKRU,
+	EXPLORE_TWIN_GUEST_GROWN,
+	EXPLORE_TWIN_GUEST_XFD
 };
 
 extern enum explore_twin explore_twin;

@@ -37,9 +37,10 @@ void mdl_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
 	xst_cpu_evict(&rig_now->cpu[home]);
 }
 
-/* A machine whose newest instruction is @insn; every CPU under @policy. Returns the first error. */
-static inline int rig_up_xss(struct rig *r, enum xst_insn insn, uint64_t xcr0, uint64_t xss,
-			     const char *policy)
+/* A machine whose newest instruction is @insn, and what is wanted of it; every CPU under @policy.
+ * Returns the first error. */
+static inline int rig_up_want(struct rig *r, enum xst_insn insn, uint64_t xcr0, uint64_t xss,
+			      uint64_t want, const char *policy)
 {
 	struct xst_policy p;
 	int err;
@@ -51,7 +52,7 @@ static inline int rig_up_xss(struct rig *r, enum xst_insn insn, uint64_t xcr0, u
 	for (i = 0; i < RIG_CPUS; i++)
 		mdl_reset(&r->hw[i], &r->caps);
 	mdl_current = &r->hw[0];
-	err = xst_system_init(&r->sys, XST_WANT_ALL_USER | xss);
+	err = xst_system_init(&r->sys, want);
 	if (!err)
 		err = xst_policy_parse(policy, &p, NULL);
 	for (i = 0; i < RIG_CPUS && !err; i++) {
@@ -65,6 +66,12 @@ static inline int rig_up_xss(struct rig *r, enum xst_insn insn, uint64_t xcr0, u
 		err = xst_ctx_init(&r->sys, &r->task[i], r->area[i], RIG_BYTES);
 	}
 	return err;
+}
+
+static inline int rig_up_xss(struct rig *r, enum xst_insn insn, uint64_t xcr0, uint64_t xss,
+			     const char *policy)
+{
+	return rig_up_want(r, insn, xcr0, xss, XST_WANT_ALL_USER | xss, policy);
 }
 
 static inline int rig_up(struct rig *r, enum xst_insn insn, uint64_t xcr0, const char *policy)
