@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/rec_out.h"
 #include "sim/run.h"
 
 #define ROUNDS 7
@@ -80,7 +81,7 @@ static double replay_all(const struct records *r, unsigned from, unsigned to)
 	const struct lane_extra none = { LANE_FETCH, false };
 	const struct sim_use use = { .kind = SIM_USE_LIVE };
 	struct lane *lanes[XST_POLICY_COUNT];
-	static struct rec batch[SLOTS_BATCH];
+	static struct rec batch[REC_BATCH];
 	struct replay *replay;
 	static volatile uint64_t sum; /* what a file's reader checks */
 	struct sim_totals n;
@@ -92,8 +93,8 @@ static double replay_all(const struct records *r, unsigned from, unsigned to)
 	replay = replay_new(&use, lanes, to - from + 1);
 	t = now();
 	/* Batches are copied as a file's are by read(). */
-	for (size_t i = 0; i < r->count; i += SLOTS_BATCH) {
-		const size_t part = r->count - i < SLOTS_BATCH ? r->count - i : SLOTS_BATCH;
+	for (size_t i = 0; i < r->count; i += REC_BATCH) {
+		const size_t part = r->count - i < REC_BATCH ? r->count - i : REC_BATCH;
 
 		memcpy(batch, r->recs + i, part * sizeof(*batch));
 		sum = rec_sum(sum, batch, part);

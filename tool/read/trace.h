@@ -26,8 +26,16 @@ enum trace_kind {
 	TRACE_COPIED,      /* before a fork */
 	TRACE_SIGNAL,      /* flag: a handler takes it */
 	TRACE_SIGRETURN,   /* a handler returns; one that jumps out of itself never does */
+	TRACE_SIGRETURNS,  /* of no CPU: it is known that SIGRETURN events would be there */
 	TRACE_SECTION,     /* the kernel begins to use the registers */
 	TRACE_LOST,        /* arg events are missing; flag: by an account made at the end */
+};
+
+/* DEACTIVATED: the image that was saved, against the one saved before. */
+enum trace_image {
+	TRACE_IMAGE_UNKNOWN, /* not compared */
+	TRACE_IMAGE_SAME,
+	TRACE_IMAGE_NEW,
 };
 
 struct trace_event {
@@ -38,10 +46,22 @@ struct trace_event {
 	int32_t prev, other;
 	uint32_t arg;
 	bool flag;
+	uint8_t image;    /* enum trace_image */
 	char state;       /* of prev: R S D T X Z I ...; 0: not known */
 	char own[TRACE_COMM];  /* name of @pid, or empty */
 	char comm[TRACE_COMM]; /* of @other, or empty */
 };
+
+/* The low bits of a task's state, as text traces spell them. */
+static inline char trace_state(uint64_t state)
+{
+	static const char letters[] = "SDTtXZPI";
+
+	for (int i = 0; letters[i]; i++)
+		if (state >> i & 1)
+			return letters[i];
+	return 'R';
+}
 
 /* Where events go. */
 struct trace_sink {

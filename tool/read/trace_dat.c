@@ -92,17 +92,6 @@ static void name_field(const struct known *k, struct tep_record *r, char out[TRA
 	memcpy(out, s, n < TRACE_COMM ? n : TRACE_COMM - 1);
 }
 
-/* The low bits of prev_state, as the trace's own text spells them. */
-static char state_letter(unsigned long long state)
-{
-	static const char letters[] = "SDTtXZPI";
-
-	for (int i = 0; letters[i]; i++)
-		if (state >> i & 1)
-			return letters[i];
-	return 'R';
-}
-
 static int32_t pid_of(unsigned long long v)
 {
 	return v < TRACE_PID_MAX ? (int32_t)v : -1;
@@ -116,7 +105,7 @@ static void translate(const struct known *k, struct tep_record *r, struct trace_
 	case TRACE_SWITCH:
 		ev->prev = pid_of(value(k, 0, r));
 		ev->other = pid_of(value(k, 1, r));
-		ev->state = state_letter(value(k, 2, r));
+		ev->state = trace_state(value(k, 2, r));
 		name_field(k, r, ev->comm);
 		ev->pid = ev->prev;
 		break;

@@ -391,6 +391,7 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 	ev->kind = name->kind;
 	ev->state = 0;
 	ev->flag = true;
+	ev->image = TRACE_IMAGE_UNKNOWN;
 	ev->prev = ev->other = -1;
 	ev->comm[0] = '\0';
 	if (name->kind == TRACE_EXEC)

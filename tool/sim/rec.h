@@ -4,7 +4,7 @@
  * writes, and all that the simulator looks at. Little endian, as the CPUs this is about.
  *
  *   header         64 bytes, struct rec_header
- *   records        struct rec; a TASK is followed by its NAME
+ *   records        struct rec; a TASK and a RENAME are followed by a NAME
  *   REC_END        the last one; a file without it was cut off
  *
  * Tasks have small numbers, used again after a task's exit, so that tables are dense and a trace of
@@ -39,8 +39,9 @@ enum rec_kind {
 	REC_PAUSE,      /* @arg seconds pass */
 	REC_LOST,       /* @arg events were lost here */
 	REC_END,        /* @arg: how many records came before, modulo 2^32; flags: REC_HAS_*; @task:
-			   restores the trace has in slots that did not end; @cpu: in a file,
+			   restores the trace has that no SWITCH has; @cpu: in a file,
 			   rec_check() of all of the trace before it */
+	REC_RENAME,     /* @task is called otherwise from now on; a NAME follows */
 	REC_KINDS,
 };
 
@@ -62,6 +63,7 @@ enum rec_live { REC_INIT, REC_SSE, REC_AVX, REC_AVX512, REC_AMX, REC_LIVES };
 #define REC_LIVE(arg)    ((arg) & 0xfffffu)
 #define REC_LIVE_OF(arg) ((arg) >> 20 & 7u)
 #define REC_SEEN(arg)    ((arg) >> 24)
+#define REC_SEEN_MAX     255u
 
 static inline uint32_t rec_arg(uint64_t live, uint32_t seen)
 {
@@ -71,7 +73,7 @@ static inline uint32_t rec_arg(uint64_t live, uint32_t seen)
 			  : mask & (uint32_t)XST_MASK(XST_COMP_AVX) ? REC_AVX
 			  : mask ? REC_SSE : REC_INIT;
 
-	return mask | of << 20 | (seen > 255 ? 255 : seen) << 24;
+	return mask | of << 20 | (seen > REC_SEEN_MAX ? REC_SEEN_MAX : seen) << 24;
 }
 
 struct rec {

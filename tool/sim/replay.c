@@ -301,6 +301,10 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		r->who[r->named - 1].p = share_of(r, r->who[r->named - 1].t.name);
 		r->named = 0;
 		return 0;
+	case REC_RENAME:
+		r->named = task + 1;
+		return task < r->tasks && r->who[task].alive ? 0
+			: bad(r, "a name for a task that is not there");
 	case REC_PAUSE:
 		r->n.span_ns += rec->arg * 1000000000ull;
 		return 0;
@@ -326,6 +330,13 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	}
 }
 
+/* What a task was is over, by its exit or as another program. */
+static void end_program(struct replay *r, uint32_t task)
+{
+	r->on_exit(r->on_exit_arg, task);
+	r->who[task].t.slots = r->who[task].t.used = 0;
+}
+
 /* All records of one batch; how many were good is the return. */
 static inline __attribute__((always_inline)) size_t
 check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at, bool as_asked,
@@ -348,7 +359,8 @@ check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at, b
 		if (check_rare(r, rec))
 			break;
 		tasks = r->tasks;
-		if (rec->kind == REC_END || (programs && rec->kind == REC_EXIT)) {
+		if (rec->kind == REC_END ||
+		    (programs && (rec->kind == REC_EXIT || rec->kind == REC_RENAME))) {
 			*exit_at = i++;
 			break;
 		}
@@ -378,8 +390,8 @@ int replay_batch(struct replay *r, struct rec *recs, size_t count)
 		for (size_t k = 0; k < r->lane_count; k++)
 			lane_run(r->lanes[k], recs, good);
 		/* The lanes are up to date: a task's counts can be taken. */
-		if (stop != SIZE_MAX && programs && recs[stop].kind == REC_EXIT)
-			r->on_exit(r->on_exit_arg, recs[stop].task);
+		if (stop != SIZE_MAX && programs && recs[stop].kind != REC_END)
+			end_program(r, recs[stop].task);
 		recs += good;
 		count -= good;
 	}

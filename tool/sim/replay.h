@@ -95,7 +95,8 @@ unsigned replay_cpus(const struct replay *r);
 const struct replay_task *replay_task(const struct replay *r, uint32_t number);
 
 /**
- * replay_on_exit() - @fn is called when a task's number becomes free, before it is.
+ * replay_on_exit() - @fn is called when a task's number becomes free, before it is, and when a task gets
+ * another name: what it did until then was under the old one.
  */
 void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), void *arg);
 

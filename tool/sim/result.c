@@ -293,6 +293,10 @@ static const char *say_use(const struct sim_result *r, const struct sim_costs *c
 	(void)sim_result_even(r, c, &e);
 	if (e.used_least >= 0)
 		snprintf(buf, size, "Used: %.0f of a million slots, whose image changed.", e.used);
+	else if (!strcmp(r->use, "live") && r->total.digest_slots)
+		snprintf(buf, size, "Used: at most %.0f of a million slots. Saved images were compared in "
+			 "%.1f %% of those in user mode; the others had live registers at their end.",
+			 e.used, 100 * (double)r->total.digest_slots / (double)r->total.user_slots);
 	else if (!strcmp(r->use, "live"))
 		snprintf(buf, size, "Used: at most %.0f of a million slots. So many had live registers "
 			 "at their end, which stay live once a program has touched them.", e.used);

@@ -399,8 +399,9 @@ out:
 	return result;
 }
 
-int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct sim_result *sum,
-		  char *err, size_t errlen)
+/* What does not come from a file. */
+static int run_source(const struct sim_plan *plan, const char *name, const struct sim_feed *feed,
+		      const struct synth *synth, struct sim_result *sum, char *err, size_t errlen)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	int result;
@@ -410,18 +411,40 @@ int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct
 		snprintf(err, errlen, "out of memory");
 		return -1;
 	}
-	result = begin(run, plan, NULL, "synthetic", err, errlen);
-	run->part.made_up = true;
+	result = begin(run, plan, NULL, name, err, errlen);
+	run->part.made_up = synth;
 	if (!result) {
-		const struct slots_sink sink = { put, run };
+		const struct slots_sink records = { put, run };
+		const struct trace_sink events = { slots_event, run->slots };
 
-		result = synth_run(synth, &sink);
+		result = synth ? synth_run(synth, &records)
+			       : feed->run(feed->arg, &events, err, errlen);
+		if (!result && feed)
+			result = slots_end(run->slots);
 		if (result)
-			explain(run, "synthetic", err, errlen);
+			explain(run, name, err, errlen);
 	}
 	if (run->replay && run->slots)
-		result = end(run, "synthetic", result, sum, err, errlen);
+		result = end(run, name, result, sum, err, errlen);
 	free(run);
+	return result;
+}
+
+int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct sim_result *sum,
+		  char *err, size_t errlen)
+{
+	return run_source(plan, "synthetic", NULL, synth, sum, err, errlen);
+}
+
+int sim_record(const struct sim_feed *feed, struct outfile *out, enum slots_sections sections,
+	       struct sim_totals *totals, char *err, size_t errlen)
+{
+	const struct sim_plan plan = { .sections = sections, .save = out->path, .into = out };
+	struct sim_result sum = { 0 };
+	int result = run_source(&plan, "xstate record", feed, NULL, &sum, err, errlen);
+
+	*totals = sum.total;
+	sim_result_free(&sum);
 	return result;
 }
 

@@ -35,6 +35,18 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 int sim_run_synth(const struct sim_plan *plan, const struct synth *synth, struct sim_result *sum,
 		  char *err, size_t errlen);
 
+/* Where events come from while they happen: 0, or -1 with one sentence in @err, if it is the source's. */
+struct sim_feed {
+	int (*run)(void *arg, const struct trace_sink *sink, char *err, size_t errlen);
+	void *arg;
+};
+
+/**
+ * sim_record() - no policy at all: events as records, @out as below.
+ */
+int sim_record(const struct sim_feed *feed, struct outfile *out, enum slots_sections sections,
+	       struct sim_totals *totals, char *err, size_t errlen);
+
 /**
  * sim_convert() - no policy at all: a trace as records.
  * @out: opened; committed here when all is well, else the caller's to drop.

@@ -17,11 +17,11 @@
 
 #include "sim/pool.h"
 #include "sim/programs.h"
+#include "sim/rec_out.h"
 #include "sim/tasks.h"
 
-#define NS 1000000000u
 /* Clocks of CPUs differ by less. */
-#define BACK_NS (NS / 10)
+#define BACK_NS 100000000u
 
 struct cpu {
 	uint32_t task;
@@ -29,6 +29,7 @@ struct cpu {
 	bool user;          /* in this slot: shown by an event */
 	unsigned seen;      /* restores in this slot */
 	uint32_t live;
+	uint8_t image;      /* enum trace_image of the slot that ends */
 	/* a sched_switch whose slot's last event may still come */
 	bool ending, live_at_end;
 	bool stirs;         /* a fork, whose part in the random pool is not settled */
@@ -39,65 +40,51 @@ struct cpu {
 };
 
 struct slots {
-	struct slots_sink sink;
+	struct rec_out out;
 	enum slots_signals signals;
 	enum slots_sections sections;
 	struct tasks t;
 	struct cpu cpus[TRACE_CPUS_MAX];
-	uint64_t now_ns, written_ns, latest_ns;
+	uint64_t latest_ns;
 	unsigned pool;      /* bytes that wait in the random pool's block */
 	bool begun, sigreturns, switched;
 	uint32_t has;
-	uint32_t written;
+	uint32_t seen_more; /* restores that had no room in their slot's record */
 	uint64_t gaps;
-	size_t fill;
-	struct rec batch[SLOTS_BATCH];
 };
 
-static int give(struct slots *s)
+/* rec_arg(), which has room for REC_SEEN_MAX; the rest is counted at the end. */
+static uint32_t slot_arg(struct slots *s, uint32_t live, unsigned seen)
 {
-	size_t n = s->fill;
+	const unsigned some = seen < REC_SEEN_MAX ? seen : REC_SEEN_MAX;
 
-	s->fill = 0;
-	return n ? s->sink.put(s->sink.arg, s->batch, n) : 0;
+	s->seen_more += seen - some;
+	return rec_arg(live, some);
 }
 
-static int add(struct slots *s, struct rec r)
-{
-	s->batch[s->fill++] = r;
-	s->written++;
-	return s->fill == SLOTS_BATCH ? give(s) : 0;
-}
-
-/* A record of what happens now. CPUs' clocks differ a little: time never goes back here. */
+/* A record of what happens now. */
 static int put(struct slots *s, enum rec_kind kind, unsigned cpu, uint32_t task, unsigned flags,
 	       uint32_t arg)
 {
-	uint64_t wait = s->now_ns > s->written_ns ? s->now_ns - s->written_ns : 0;
-
-	if (wait > UINT32_MAX) {
-		if (add(s, (struct rec){ .kind = REC_PAUSE, .arg = (uint32_t)(wait / NS) }))
-			return -1;
-		wait %= NS;
-	}
-	if (s->now_ns > s->written_ns)
-		s->written_ns = s->now_ns;
-	/* All before it, the pause too. */
-	if (kind == REC_END)
-		arg = s->written;
-	return add(s, (struct rec){ (uint32_t)wait, task, (uint16_t)cpu, (uint8_t)kind,
-				    (uint8_t)flags, arg });
+	return rec_out_put(&s->out, kind, cpu, task, flags, arg);
 }
 
 static uint32_t new_task(struct slots *s, int32_t pid, const char *name, bool kernel)
 {
 	const uint32_t n = tasks_take(&s->t, pid, name, kernel);
-	struct rec r;
 
-	if (n == NO_TASK || put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid))
+	if (n == NO_TASK || put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid) ||
+	    rec_out_name(&s->out, s->t.task[n].name))
 		return NO_TASK;
-	rec_name_put(&r, s->t.task[n].name);
-	return add(s, r) ? NO_TASK : n;
+	return n;
+}
+
+/* What it is called when it goes on: a program that was begun, or that calls itself so. */
+static int rename_task(struct slots *s, unsigned id, uint32_t n, const char *name)
+{
+	if (!task_rename(&s->t.task[n], name))
+		return 0;
+	return put(s, REC_RENAME, id, n, 0, 0) || rec_out_name(&s->out, s->t.task[n].name) ? -1 : 0;
 }
 
 /* The task of @pid; one that was running when the trace began is met here first. */
@@ -127,7 +114,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
 		s->gaps++;
-		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, rec_arg(0, other->seen)))
+		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, slot_arg(s, 0, other->seen)))
 			return -1;
 		other->task = IDLE;
 		other->user = false;
@@ -168,7 +155,7 @@ static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 	if (n == NO_TASK)
 		return -1;
 	s->gaps += c->known;
-	return set_running(s, id, n, flags, rec_arg(flags ? XST_MASK_SSE : 0, c->seen));
+	return set_running(s, id, n, flags, slot_arg(s, flags ? XST_MASK_SSE : 0, c->seen));
 }
 
 /* A handler that is pending runs at the first entry to user mode. */
@@ -305,15 +292,15 @@ static int finish(struct slots *s, unsigned id)
 	}
 	flags = 0;
 	if (user && !t->gone && c->task != IDLE)
-		flags = REC_USER | (live ? REC_USED : 0u) |
+		flags = REC_USER | (c->image ? REC_DIGEST : 0u) |
+			((c->image ? c->image == TRACE_IMAGE_NEW : live != 0) ? REC_USED : 0u) |
 			(c->state && c->state != 'R' ? REC_BLOCKED : 0u);
 	/* Not known: its first event will say. */
 	n = c->next < 0 ? IDLE : get_task(s, c->next, c->comm);
 	if (n == NO_TASK)
 		return -1;
-	if (n != IDLE)
-		task_rename(&s->t.task[n], c->comm);
-	if (set_running(s, id, n, flags, rec_arg(flags ? live : 0, seen)))
+	if (set_running(s, id, n, flags, slot_arg(s, flags ? live : 0, seen)) ||
+	    (n != IDLE && rename_task(s, id, n, c->comm)))
 		return -1;
 	c->seen = seen_next;
 	c->known = c->next >= 0;
@@ -328,6 +315,7 @@ static int on_switch(struct slots *s, const struct trace_event *ev)
 		return -1;
 	c->ending = true;
 	c->live_at_end = false;
+	c->image = TRACE_IMAGE_UNKNOWN;
 	c->state = ev->state;
 	c->next = ev->other;
 	c->seen_next = 0;
@@ -378,7 +366,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 		/* A kernel thread becomes a program: a usermode helper. */
 		t->kernel = false;
 		t->user_before_exec = false;
-		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, rec_arg(0, c->seen)))
+		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, slot_arg(s, 0, c->seen)))
 			return -1;
 		c->seen = 0;
 	}
@@ -387,12 +375,10 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 	t->user_before_exec = true;
 	c->user = true;
 	t->fresh = false;
-	task_rename(t, ev->own);
-	if (t->exec_written) {
-		t->exec_written = false;
-		return 0;
-	}
-	return put(s, REC_EXEC, ev->cpu, c->task, user ? REC_USER : 0, 0);
+	if (!t->exec_written && put(s, REC_EXEC, ev->cpu, c->task, user ? REC_USER : 0, 0))
+		return -1;
+	t->exec_written = false;
+	return rename_task(s, ev->cpu, c->task, ev->own);
 }
 
 static int on_migrate(struct slots *s, const struct trace_event *ev)
@@ -478,6 +464,10 @@ int slots_event(void *arg, const struct trace_event *ev)
 
 	if (ev->kind == TRACE_LOST)
 		return put(s, REC_LOST, 0, 0, 0, ev->arg);
+	if (ev->kind == TRACE_SIGRETURNS) {
+		s->sigreturns = true;
+		return 0;
+	}
 	if (ev->cpu >= TRACE_CPUS_MAX) {
 		s->t.why = "a CPU's number is out of range";
 		return -1;
@@ -494,7 +484,7 @@ int slots_event(void *arg, const struct trace_event *ev)
 	}
 	if (!s->begun) {
 		s->begun = true;
-		s->written_ns = ev->ns;
+		s->out.written_ns = ev->ns;
 	}
 	if (ev->ns + BACK_NS < s->latest_ns) {
 		s->t.why = "its time runs backwards, as where two traces are put together";
@@ -502,13 +492,14 @@ int slots_event(void *arg, const struct trace_event *ev)
 	}
 	if (ev->ns > s->latest_ns)
 		s->latest_ns = ev->ns;
-	s->now_ns = ev->ns;
+	s->out.now_ns = ev->ns;
 	if (ev->kind == TRACE_DEACTIVATED || ev->kind == TRACE_DROPPED || ev->kind == TRACE_COPIED)
 		s->has |= REC_HAS_FPU;
 	if (ev->kind == TRACE_DEACTIVATED) {
 		/* "load: 0" comes from an exit, in the middle of a slot. */
 		if (c->ending && ev->flag) {
 			c->live_at_end = true;
+			c->image = ev->image;
 			c->live = ev->arg & (uint32_t)XST_MASK_TS_GUARDED;
 		}
 		return c->ending && ev->flag ? finish(s, ev->cpu) : 0;
@@ -530,7 +521,7 @@ int slots_event(void *arg, const struct trace_event *ev)
 
 int slots_end(struct slots *s)
 {
-	uint32_t left = 0;
+	uint32_t left = s->seen_more;
 
 	if (!s->switched) {
 		s->t.why = "not one sched_switch in it, so there is nothing to replay";
@@ -539,12 +530,12 @@ int slots_end(struct slots *s)
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		if (s->cpus[i].ending && finish(s, i))
 			return -1;
-	/* Restores of slots that still go on. */
+	/* Restores of slots that still go on, and of those that had too many. */
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		left += s->cpus[i].seen;
 	if (put(s, REC_END, 0, left, s->has, 0))
 		return -1;
-	return give(s);
+	return rec_out_flush(&s->out);
 }
 
 struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signals,
@@ -554,7 +545,8 @@ struct slots *slots_new(const struct slots_sink *sink, enum slots_signals signal
 
 	if (!s)
 		return NULL;
-	s->sink = *sink;
+	s->out.give = sink->put;
+	s->out.arg = sink->arg;
 	s->signals = signals;
 	s->sections = sections;
 	if (!tasks_begin(&s->t)) {

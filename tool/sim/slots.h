@@ -15,8 +15,6 @@
 #include "read/trace.h"
 #include "sim/rec.h"
 
-#define SLOTS_BATCH 4096u
-
 /* Signal handlers, where the trace has no signal events. */
 enum slots_signals {
 	SLOTS_SIGNALS_AUTO, /* a child's exit, to programs that handle SIGCHLD (programs.def) */

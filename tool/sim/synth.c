@@ -8,13 +8,12 @@
 
 #include <xst/comp.h>
 
+#include "sim/rec_out.h"
 #include "ui/opt.h"
 
 struct maker {
-	const struct slots_sink *sink;
+	struct rec_out out;
 	uint64_t random;
-	uint32_t count, fill;
-	struct rec batch[SLOTS_BATCH];
 };
 
 static uint64_t draw(struct maker *m)
@@ -35,21 +34,6 @@ static double unit(struct maker *m)
 static uint32_t below(struct maker *m, uint32_t n)
 {
 	return (uint32_t)((draw(m) >> 32) * n >> 32);
-}
-
-static int give(struct maker *m)
-{
-	const uint32_t n = m->fill;
-
-	m->fill = 0;
-	return m->sink->put(m->sink->arg, m->batch, n);
-}
-
-static int add(struct maker *m, struct rec r)
-{
-	m->batch[m->fill++] = r;
-	m->count++;
-	return m->fill == SLOTS_BATCH ? give(m) : 0;
 }
 
 static bool whole(const char *text, uint64_t min, uint64_t max, uint64_t *v)
@@ -112,14 +96,10 @@ bool synth_parse(const char *text, struct synth *s)
 
 static int put_tasks(struct maker *m, uint32_t tasks)
 {
-	for (uint32_t i = 0; i < tasks; i++) {
-		struct rec name;
-
-		rec_name_put(&name, "synthetic");
-		if (add(m, (struct rec){ .kind = REC_TASK, .task = i + 1, .arg = i + 1 }) ||
-		    add(m, name))
+	for (uint32_t i = 0; i < tasks; i++)
+		if (rec_out_put(&m->out, REC_TASK, 0, i + 1, 0, i + 1) ||
+		    rec_out_name(&m->out, "synthetic"))
 			return -1;
-	}
 	return 0;
 }
 
@@ -134,7 +114,8 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 
 	if (!m || !cur || !runs)
 		goto out;
-	m->sink = sink;
+	m->out.give = sink->put;
+	m->out.arg = sink->arg;
 	m->random = s->seed;
 	if (put_tasks(m, s->tasks))
 		goto out;
@@ -157,7 +138,7 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 		cur[cpu] = 0;
 		if (idle) {
 			r.flags |= REC_KERNEL;
-			if (add(m, r))
+			if (rec_out_add(&m->out, r))
 				goto out;
 			continue;
 		}
@@ -167,12 +148,12 @@ int synth_run(const struct synth *s, const struct slots_sink *sink)
 		while (runs[next]);
 		runs[next] = 1;
 		cur[cpu] = r.task = next;
-		if (add(m, r))
+		if (rec_out_add(&m->out, r))
 			goto out;
 		i++;
 	}
-	if (!add(m, (struct rec){ .kind = REC_END, .flags = REC_HAS_FPU, .arg = m->count }))
-		result = give(m);
+	if (!rec_out_put(&m->out, REC_END, 0, 0, REC_HAS_FPU, 0))
+		result = rec_out_flush(&m->out);
 out:
 	free(m);
 	free(cur);

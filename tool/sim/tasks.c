@@ -102,12 +102,13 @@ bool tasks_move(struct tasks *t, uint32_t n, int32_t pid)
 	return true;
 }
 
-void task_rename(struct task *t, const char *name)
+bool task_rename(struct task *t, const char *name)
 {
 	if (!*name || !strncmp(t->name, name, TRACE_COMM))
-		return;
+		return false;
 	memcpy(t->name, name, TRACE_COMM);
 	t->handles = program_handles_sigchld(name);
+	return true;
 }
 
 bool tasks_begin(struct tasks *t)

@@ -65,6 +65,9 @@ void tasks_free(struct tasks *t, uint32_t n);
  */
 bool tasks_move(struct tasks *t, uint32_t n, int32_t pid);
 
-void task_rename(struct task *t, const char *name);
+/**
+ * task_rename() - false when that is its name already.
+ */
+bool task_rename(struct task *t, const char *name);
 
 #endif
