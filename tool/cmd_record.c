@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* xstate record: run a command while perf records the machine's switches and FPU events. */
+/*
+ * xstate record: run a command while the machine's switches and FPU events are recorded, by programs in the
+ * kernel (record/bpf.h) or by perf.
+ */
 #include "cmd.h"
 
 #include <errno.h>
@@ -11,16 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/bpf.h"
 #include "sim/run.h"
 #include "ui/opt.h"
 #include "ui/outfile.h"
 #include "ui/ui.h"
 
-enum { O_OUTPUT = 1, O_KEEP };
+enum { O_OUTPUT = 1, O_WITH, O_KEEP };
 
 static const struct opt options[] = {
 	{ O_OUTPUT, 'o', "output", "FILE", "where the trace goes; default trace.xst" },
-	{ O_KEEP, 0, "keep", "FILE", "keep perf's own file there" },
+	{ O_WITH, 0, "with", "HOW", "bpf, perf, or auto: bpf where it can; default auto" },
+	{ O_KEEP, 0, "keep", "FILE", "keep perf's own file there; with perf" },
 	{ 0 },
 };
 
@@ -28,10 +33,10 @@ static const struct opt_usage usage = {
 	.cmd = "xstate record",
 	.summary = "record the switches and FPU events of a workload",
 	.synopsis = "[options] -- COMMAND [ARGUMENT...]",
-	.about = "Runs COMMAND while perf records all CPUs: task switches, migrations, forks, execs,\n"
-		 "exits, handled signals, and where the kernel has them the x86_fpu events and a kprobe\n"
-		 "where it begins to use the registers itself. Needs perf and root. What is written is\n"
-		 "for 'xstate sim', 16 bytes for each switch.\n",
+	.about = "Runs COMMAND while all CPUs are recorded: task switches, migrations, forks, execs,\n"
+		 "exits, handled signals and x86_fpu events. Programs in the kernel do it (BPF), which also\n"
+		 "compare saved images and so tell slots that used the registers; where they cannot run,\n"
+		 "perf does. Needs root. What is written is for 'xstate sim', 16 bytes for each switch.\n",
 	.opts = options,
 	.examples = "xstate record -- make -j8\nxstate sim trace.xst\n",
 };
@@ -172,6 +177,14 @@ static bool is_there(const char *command)
 	return false;
 }
 
+static void tell_end(const char *command, int status)
+{
+	if (stopped)
+		ui_note("stopped by signal %d: the trace ends there", (int)stopped);
+	else if (status)
+		ui_note("%s ended with status %d", command, status);
+}
+
 /* 0, or the exit status. */
 static int record(const char *data, char **command, int words)
 {
@@ -214,10 +227,7 @@ static int record(const char *data, char **command, int words)
 	if (!has_recorded(data))
 		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record all CPUs here%s",
 				geteuid() ? ": be root" : "");
-	if (stopped)
-		ui_note("stopped by signal %d: the trace ends there", (int)stopped);
-	else if (status)
-		ui_note("%s ended with status %d", command[0], status);
+	tell_end(command[0], status);
 	return UI_OK;
 }
 
@@ -262,7 +272,68 @@ static enum slots_sections pool_sections(void)
 	return answer;
 }
 
-/* From the command to both files. */
+/* What the recording has. */
+static void sum_up(const char *path, const struct sim_totals *n)
+{
+	char used[80] = "";
+
+	if (n->digest_slots)
+		snprintf(used, sizeof(used), ", %llu of them used the registers",
+			 (unsigned long long)n->used_slots);
+	ui_note("%s: %.1f s, %llu switches, %llu slots in user mode%s, %llu events lost", path,
+		(double)n->span_ns / 1e9, (unsigned long long)n->switches,
+		(unsigned long long)n->user_slots, used, (unsigned long long)n->lost_events);
+}
+
+#ifdef HAVE_BPF
+struct bpf_run {
+	struct bpf_recorder *recorder;
+	char **command;
+};
+
+static int run_bpf(void *arg, const struct trace_sink *sink, char *err, size_t errlen)
+{
+	const struct bpf_run *b = arg;
+	int status, failed = bpf_recorder_run(b->recorder, b->command, sink, &stopped, &status);
+
+	if (failed && status)
+		snprintf(err, errlen, "%s cannot be run: %s", b->command[0], strerror(status));
+	if (!failed)
+		tell_end(b->command[0], status);
+	return failed;
+}
+
+/* UI_CANNOT and no word when this machine cannot; @why says it. */
+static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
+{
+	struct bpf_run b = { bpf_recorder_open(why, size), command };
+	const struct sim_feed feed = { run_bpf, &b };
+	const char *path = out->path;
+	struct sim_totals n;
+	char err[400];
+	int failed;
+
+	if (!b.recorder)
+		return UI_CANNOT;
+	why[0] = '\0';
+	failed = sim_record(&feed, out, pool_sections(), &n, err, sizeof(err));
+	bpf_recorder_close(b.recorder);
+	if (failed)
+		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
+	sum_up(path, &n);
+	return UI_OK;
+}
+#else
+static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
+{
+	(void)command;
+	(void)out;
+	snprintf(why, size, "this build was made without libbpf or clang");
+	return UI_CANNOT;
+}
+#endif
+
+/* By perf: from the command to both files. */
 static int make(const char *data, char **command, int words, struct outfile *out, struct outfile *keep)
 {
 	const char *path = out->path;
@@ -276,9 +347,7 @@ static int make(const char *data, char **command, int words, struct outfile *out
 		return status;
 	if (sim_convert(data, out, pool_sections(), &n, err, sizeof(err)))
 		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
-	ui_note("%s: %.1f s, %llu switches, %llu slots in user mode, %llu events lost", path,
-		(double)n.span_ns / 1e9, (unsigned long long)n.switches,
-		(unsigned long long)n.user_slots, (unsigned long long)n.lost_events);
+	sum_up(path, &n);
 	return UI_OK;
 }
 
@@ -297,13 +366,49 @@ static int open_outputs(const char *output, const char *keep, struct outfile *ou
 	return UI_OK;
 }
 
+/* auto, bpf or perf. */
+enum { WITH_AUTO, WITH_BPF, WITH_PERF };
+
+static int read_with(struct opt_parser *p, int *with)
+{
+	static const char *const names[] = { "auto", "bpf", "perf" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(p->arg, names[i])) {
+			*with = i;
+			return UI_OK;
+		}
+	opt_bad(p, "auto, bpf or perf");
+	return p->status;
+}
+
+static int make_any(int with, char **command, int words, struct outfile *out, struct outfile *keep)
+{
+	char data[4096], why[300];
+	int status;
+
+	if (with != WITH_PERF) {
+		status = make_bpf(command, out, why, sizeof(why));
+		if (status != UI_CANNOT || !why[0])
+			return status;
+		if (with == WITH_BPF)
+			return ui_error(usage.cmd, UI_CANNOT, "BPF programs cannot record here: %s", why);
+		ui_note("perf records, which cannot tell used slots from live ones: %s", why);
+	}
+	if (make_temp(data, sizeof(data)))
+		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
+				strerror(errno));
+	status = make(data, command, words, out, keep);
+	unlink(data);
+	return status;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	const char *output = "trace.xst", *keep = NULL;
 	struct outfile out = { 0 }, kept = { 0 };
-	char data[4096];
+	int id, first = 0, status, with = WITH_AUTO;
 	struct opt_parser p;
-	int id, first = 0, status;
 
 	opt_begin(&p, &usage, argc, argv);
 	while (!first && (id = opt_next(&p)) != OPT_END) {
@@ -311,24 +416,23 @@ int cmd_record(int argc, char **argv)
 			output = p.arg;
 		else if (id == O_KEEP)
 			keep = p.arg;
+		else if (id == O_WITH && read_with(&p, &with) != UI_OK)
+			return p.status;
 		else if (id == OPT_ARG)
 			first = p.pos - 1;
-		else
+		else if (id != O_WITH)
 			return p.status;
 	}
 	if (!first)
 		return ui_error(usage.cmd, UI_USAGE, "name a command after '--'");
+	if (keep && with == WITH_BPF)
+		return ui_error(usage.cmd, UI_USAGE, "--keep is perf's file, and --with bpf uses no perf");
 	if (!is_there(argv[first]))
 		return ui_error(usage.cmd, UI_USAGE, "%s: no such command", argv[first]);
 	catch_signals();
 	status = open_outputs(output, keep, &out, &kept);
-	if (status == UI_OK && make_temp(data, sizeof(data))) {
-		status = ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
-				  strerror(errno));
-	} else if (status == UI_OK) {
-		status = make(data, argv + first, argc - first, &out, &kept);
-		unlink(data);
-	}
+	if (status == UI_OK)
+		status = make_any(keep ? WITH_PERF : with, argv + first, argc - first, &out, &kept);
 	outfile_drop(&out);
 	outfile_drop(&kept);
 	return status;

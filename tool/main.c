@@ -44,7 +44,7 @@
  *     wanted.h       which of many objects are kept
  *
  *   sim/             a recorded workload under every policy
- *     rec.h          a trace as records of 16 bytes
+ *     rec.h          a trace as records of 16 bytes; rec_out.h: on their way out
  *     slots.h        from events to records: what Linux does, seen or not (programs.def: what
  *                    a program's name tells; tasks.h: numbers for tasks; pool.h: when Linux's
  *                    random pool takes the registers)
@@ -56,6 +56,10 @@
  *     even.h         the classic formula of the break-even
  *     hypothesis.h   what if
  *     result.h       sums over traces (result.c), as text (print.c), as JSON (json.c)
+ *
+ *   record/          xstate record without perf
+ *     bpf.h          loads programs into the kernel and takes their events
+ *     events.bpf.c   these programs; event.h: what both sides know
  *
  *   report/          the page
  *     report.h       its parts, in order: part_*.c

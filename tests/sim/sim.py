@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """xstate sim from outside: sim.py PART XSTATE SOURCE. Parts: traces (what was recorded is predicted, in
-every format), monoid (results add up), synthetic (closed forms), manners (bad input), record."""
+every format), monoid (results add up), synthetic (closed forms), manners (bad input), record, used (by BPF)."""
 import json
 import lzma
 import os
@@ -142,6 +142,14 @@ def traces():
     check(loads == {"one": 101, "two": 100, "three": 100} or loads == {"one": 100, "two": 100, "three": 100},
           f"loads of three that take turns: {loads}")
     check(saves == {"one": 100, "two": 100, "three": 100}, f"their saves: {saves}")
+    # More restores in one slot than its record has room for; and a program that becomes another.
+    many = b"".join(b" one 11 [000] 1.%06d: x86_fpu:x86_fpu_regs_activated: x86/fpu: 0xff load: 1 xfeatures: 2 "
+                    b"xcomp_bv: 0\n" % i for i in range(700))
+    later = made.replace(b"] 1.", b"] 2.").replace(b" one ", b" four ").replace(b"=one ", b"=four ")
+    [doc] = sim("-", "--programs", data=many + made + later)
+    check(doc["check"]["observed_restores"] == 700, f"observed of 700: {doc['check']}")
+    n_of = {t["name"]: t["slots"] for t in doc["programs"]}
+    check(abs(n_of["one"] - 100) <= 2 and abs(n_of["four"] - 100) <= 2 and n_of["two"] == 200, f"programs: {n_of}")
     random_pool()
     [doc] = sim("--synthetic", "tasks=8,cpus=4,slots=20000,use=0.7,idle=0.2", "--programs")
     for k, p in enumerate(doc["policies"]):
@@ -535,16 +543,16 @@ def places(text, good):
 
 def record():
     error(run("record"), 2, "name a command", "record of nothing")
-    error(run("record", "--", "/no/such/command"), 2, "no such command", "record of nothing there")
-    error(run("record", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "/no/such/perf"}), 3,
+    error(run("record", "--with", "perf", "--", "/no/such/command"), 2, "no such command", "record of nothing there")
+    error(run("record", "--with", "perf", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "/no/such/perf"}), 3,
           "perf is needed", "record without perf")
-    error(run("record", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "false"}), 3,
+    error(run("record", "--with", "perf", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "false"}), 3,
           "cannot record", "record where perf refuses")
     check(not os.path.exists(at("r.xst")), "a trace of nothing")
-    r = run("record", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
+    r = run("record", "--with", "perf", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
             "for i in 1 2 3 4 5 6 7 8; do ls / >/dev/null; done")
     if r.returncode == 3:
-        print("not recorded here:", r.stderr.decode().strip())
+        print("not recorded by perf here:", r.stderr.decode().strip())
         return
     check(r.returncode == 0, f"record: exit {r.returncode}, {r.stderr.decode()}")
     [a] = sim(at("r.xst"))
@@ -556,7 +564,7 @@ def record():
     open(at("perf"), "w").write("#!/bin/sh\nfor a; do shift; [ \"$a\" = 1024 ] && a=1; set -- \"$@\" \"$a\"; done\n"
                                 "exec perf \"$@\"\n")
     os.chmod(at("perf"), 0o755)
-    r = run("record", "-o", at("lost.xst"), "--keep", at("lost.data"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
+    r = run("record", "--with", "perf", "-o", at("lost.xst"), "--keep", at("lost.data"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
             env={"XSTATE_PERF": at("perf")})
     check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
     lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
@@ -574,13 +582,13 @@ def record():
     # The probe for kernel sections: made where there is none, and taken away again.
     open(at("perf"), "w").write(f"#!/bin/sh\n[ $1 = probe ] && echo \"$@\" >> {at('probes')} && exit 0\n"
                                 "exec perf \"$@\"\n")
-    r = run("record", "-q", "-o", at("probe.xst"), "--", "true", env={"XSTATE_PERF": at("perf")})
+    r = run("record", "--with", "perf", "-q", "-o", at("probe.xst"), "--", "true", env={"XSTATE_PERF": at("perf")})
     check(r.returncode == 0, f"record with a probe: {r.stderr}")
     name = "kernel_fpu_begin_mask"
     asked = open(at("probes")).read().splitlines() if os.path.exists(at("probes")) else []
     check(asked in ([], [f"probe -q --add {name}", f"probe -q --del probe:{name}"]), f"probes: {asked}")
     # A signal to the recorder alone ends all of it, and leaves the trace of what was until then.
-    p = subprocess.Popen([XSTATE, "record", "-o", at("int.xst"), "--", "sleep", "60.25"], stderr=subprocess.PIPE,
+    p = subprocess.Popen([XSTATE, "record", "--with", "perf", "-o", at("int.xst"), "--", "sleep", "60.25"], stderr=subprocess.PIPE,
                          env={**os.environ, "TMPDIR": tmp.name})
     for _ in range(100):
         if any(f.startswith("xstate-record") and os.path.getsize(at(f)) for f in os.listdir(tmp.name)):
@@ -595,13 +603,62 @@ def record():
           "the command goes on")
     check(not [f for f in os.listdir(tmp.name) if f.startswith("xstate-record")], "a temporary file is left")
     sim(at("int.xst"))
-    error(run("record", "-o", at("no/x"), "--", "true"), 2, "cannot write", "record to nowhere")
+    error(run("record", "--with", "perf", "-o", at("no/x"), "--", "true"), 2, "cannot write", "record to nowhere")
     error(run("record", "-o", at("x"), "--keep", at("x"), "--", "true"), 2, "same file", "record twice to one file")
     open(at("cut.data"), "wb").write(open(at("perf.data"), "rb").read()[:5000])
     r = run("sim", at("cut.data"))
     check(r.returncode == 2 and r.stderr.count(b"\n") == 1, f"perf.data cut off: {r.returncode} {r.stderr}")
 
 
-{"traces": traces, "monoid": monoid, "synthetic": synthetic, "manners": manners, "record": record}[part]()
+def used():
+    """Programs in the kernel tell a slot that used the registers from one that had them live."""
+    for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's")]:
+        error(run("record", *args, "--", "true"), 2, words, f"record {args}")
+    turns, n = os.path.abspath(sys.argv[4]), 150
+    hows = ["keep", "x87", "sse", "avx"]
+    script = "".join(f"'{turns}' t-{how} {how} {n} & " for how in hows) + "wait"
+    r = run("record", "--with", "bpf", "-o", at("u.xst"), "--", "sh", "-c", script)
+    if r.returncode == 3:
+        error(r, 3, "BPF programs cannot record here: ", "record without BPF")
+        check(not os.path.exists(at("u.xst")), "a trace of nothing")
+        print(r.stderr.decode().strip())
+        sys.exit(1 if failures else 77)
+    check(r.returncode == 0 and b"of them used the registers" in r.stderr, f"{r.returncode} {r.stderr}")
+    [doc] = sim(at("u.xst"), "--programs")
+    n_of = {p["name"]: p for p in doc["programs"]}
+    for how in hows:
+        p = n_of.get("t-" + how, {"slots": 0, "used_slots": 0})
+        print(f"{how}: {p['slots']} slots, {p['used_slots']} used")
+        if how == "avx" and not p["slots"]:
+            continue # this CPU has no AVX
+        check(p["slots"] >= n - 1, f"{how}: {p}")
+        # The first slot that is saved cannot be compared; signals and the loader come before the turns.
+        check(p["used_slots"] <= 8 if how == "keep" else p["used_slots"] >= n - 8, f"used by {how}: {p}")
+    t, c = doc["totals"], doc["check"]
+    check(t["digest_slots"] > 0.95 * t["user_slots"], f"compared: {t}")
+    # A machine where programs that live of faults run beside is another matter.
+    check(t["signals"] > 100 or abs(c["predicted_restores"] - c["observed_restores"]) <= 0.02 * c["observed_restores"] + 3, f"check: {c}")
+    check(t["lost_events"] == 0 and t["traces_with_fpu"] == t["traces_with_restores"] == 1, f"events: {t}")
+    check(any("Used: " in v and "mage" in v for v in doc["verdict"]), doc["verdict"][0])
+    # What is not used costs lazy nothing.
+    check(row(doc, "lazy")["traps"] < 0.9 * row(doc, "eager")["loads"], "lazy traps where nothing is used")
+    # The command's end, and a signal to the recorder.
+    r = run("record", "--with", "bpf", "-o", at("f.xst"), "--", "false")
+    check(r.returncode == 0 and b"false ended with status 1" in r.stderr, f"false: {r.returncode} {r.stderr}")
+    open(at("none"), "w").write("#!/no/such/interpreter\n")
+    os.chmod(at("none"), 0o755)
+    error(run("record", "--with", "bpf", "-o", at("g.xst"), "--", at("none")), 3, "cannot be run", "no program")
+    check(not os.path.exists(at("g.xst")), "a trace of no program")
+    p = subprocess.Popen([XSTATE, "record", "--with", "bpf", "-o", at("i.xst"), "--", "sleep", "60.5"],
+                         stderr=subprocess.PIPE)
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=30)[1]
+    check(p.returncode == 0 and b"stopped by signal 2" in said, f"a stopped record: {p.returncode} {said}")
+    sim(at("i.xst"))
+
+
+{"traces": traces, "monoid": monoid, "synthetic": synthetic, "manners": manners, "record": record,
+ "used": used}[part]()
 print("failures:", failures)
 sys.exit(1 if failures else 0)
