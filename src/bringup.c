@@ -155,9 +155,10 @@ static void reset_owned(struct xst_cpu *cpu)
 		xst_w_tilerelease(cpu->world);
 		(void)xst_w_take_xfd_err(cpu->world);
 	}
+	if (!XST_TWIN(GUEST_SSP))
+		cpu->ssp_of = NULL;
 	if (XST_TWIN(XFD_CACHED))
 		return;
-	cpu->ssp_of = NULL;
 	cpu->mask = sys->mask;
 	cpu->xfd = sys->dynamic;
 	if (sys->dynamic)

@@ -4,6 +4,7 @@
 #define TESTS_UNIT_GUESTS_H
 
 #include <xst/guest.h>
+#include <xst/uabi.h>
 
 #include "rig.h"
 
@@ -56,53 +57,77 @@ static inline void guest_enable(struct guests *g, unsigned cpu, unsigned i)
 		abort();
 }
 
-/* What a guest on @cpu can reach of component @c: NULL when its instruction would trap. */
-static inline uint8_t *guest_reach(struct guests *g, unsigned cpu, unsigned c)
+/* Component @c in the registers holds @value, so that every byte is known. Of CET, addresses that WRMSR
+ * takes. */
+static inline void fill(struct mdl_cpu *hw, unsigned c, uint8_t value)
 {
-	struct mdl_cpu *hw = &g->r.hw[cpu];
-	const bool super = XST_MASK(c) & XST_MASK_SUPER;
+	const uint64_t address = (uint64_t)value << 12;
+	unsigned n;
 
-	if (super ? !hw->caps->cet_ss : mdl_access(hw, c, c >= 2) != MDL_OK)
-		return NULL;
-	return mdl_reg(hw, c);
+	if (c == XST_COMP_X87)
+		memset(hw->regs.X87 + 32, value, 10);
+	else if (c == XST_COMP_CET_U || c == XST_COMP_CET_S)
+		for (n = 0; n < (c == XST_COMP_CET_U ? 2 : 3); n++)
+			memcpy(mdl_reg(hw, c) + 8 * n, &address, 8);
+	else
+		memset(mdl_reg(hw, c), value, mdl_reg_bytes(hw, c));
+	mdl_wrote(hw, c);
 }
 
-/* The guest runs on @cpu and writes @value into all bytes of component @c (x87: ST0). */
+/* What they hold; 0x1ff: bytes of two values. */
+static inline unsigned held(struct mdl_cpu *hw, unsigned c)
+{
+	const uint8_t *reg = c == XST_COMP_X87 ? hw->regs.X87 + 32 : mdl_reg(hw, c);
+	unsigned bytes = c == XST_COMP_X87 ? 10 : mdl_reg_bytes(hw, c), n;
+	uint64_t address;
+
+	if (c == XST_COMP_CET_U || c == XST_COMP_CET_S) {
+		memcpy(&address, reg, 8);
+		bytes = c == XST_COMP_CET_U ? 16 : 24;
+		for (n = 8; n < bytes; n += 8)
+			if (memcmp(reg, reg + n, 8))
+				return 0x1ff;
+		return (unsigned)(address >> 12);
+	}
+	for (n = 1; n < bytes; n++)
+		if (reg[n] != reg[0])
+			return 0x1ff;
+	return reg[0];
+}
+
+/* Can a guest on @cpu reach component @c? */
+static inline bool guest_reaches(struct guests *g, unsigned cpu, unsigned c)
+{
+	struct mdl_cpu *hw = &g->r.hw[cpu];
+
+	if (c == XST_COMP_CET_U || c == XST_COMP_CET_S)
+		return hw->caps->cet_ss;
+	return mdl_access(hw, c, c >= 2) == MDL_OK;
+}
+
+/* The guest runs on @cpu and fills component @c. */
 static inline void guest_put(struct guests *g, unsigned cpu, unsigned i, unsigned c, uint8_t value)
 {
 	struct mdl_cpu *hw = &g->r.hw[cpu];
-	uint8_t *reg;
 
 	xst_guest_enter(&g->r.cpu[cpu], &g->vcpu[i]);
 	hw->nonroot = true;
-	reg = guest_reach(g, cpu, c);
-	if (!reg)
+	if (!guest_reaches(g, cpu, c))
 		abort();
-	memset(c == XST_COMP_X87 ? reg + 32 : reg, value,
-	       c == XST_COMP_X87 ? 10 : mdl_reg_bytes(hw, c));
-	mdl_wrote(hw, c);
+	fill(hw, c, value);
 	hw->nonroot = false;
 	xst_guest_exit(&g->r.cpu[cpu], &g->vcpu[i]);
 }
 
-/* What it sees there: the first byte, and whether all are alike; 0xffff: it traps. */
+/* What it sees there; 0xffff: it traps. */
 static inline unsigned guest_see(struct guests *g, unsigned cpu, unsigned i, unsigned c)
 {
 	struct mdl_cpu *hw = &g->r.hw[cpu];
-	const uint8_t *reg;
-	unsigned value = 0xffff, n;
+	unsigned value;
 
 	xst_guest_enter(&g->r.cpu[cpu], &g->vcpu[i]);
 	hw->nonroot = true;
-	reg = guest_reach(g, cpu, c);
-	if (reg && c == XST_COMP_X87) {
-		value = reg[32];
-	} else if (reg) {
-		value = reg[0];
-		for (n = 1; n < mdl_reg_bytes(hw, c); n++)
-			if (reg[n] != value)
-				value = 0x1ff;
-	}
+	value = guest_reaches(g, cpu, c) ? held(hw, c) : 0xffff;
 	hw->nonroot = false;
 	xst_guest_exit(&g->r.cpu[cpu], &g->vcpu[i]);
 	return value;
