@@ -7,6 +7,7 @@
  * The library is called in six places, each marked with its number in docs/embedding.md.
  */
 #include "xst.h"
+#include "bare.h"
 
 #define SWITCHES_EACH 200u /* under each policy */
 
@@ -31,46 +32,6 @@ _Noreturn void leave(uint64_t *frame);
 uint64_t *trap(uint64_t *frame);
 _Noreturn void kernel_main(void);
 void user_main(uint64_t seed); /* ring 3, see user.c */
-
-/* All that the library asks of a kernel, and what the compiler may call. */
-void *memcpy(void *to, const void *from, size_t n);
-void *memset(void *to, int c, size_t n);
-void *memcpy(void *to, const void *from, size_t n)
-{
-	void *ret = to;
-
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-	return ret;
-}
-
-void *memset(void *to, int c, size_t n)
-{
-	void *ret = to;
-
-	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
-	return ret;
-}
-
-static void outb(uint16_t port, uint8_t v)
-{
-	__asm__ volatile("outb %0, %1" : : "a"(v), "Nd"(port));
-}
-
-static void print(const char *text)
-{
-	while (*text)
-		outb(0x3f8, (uint8_t)*text++);
-}
-
-/* QEMU's isa-debug-exit ends with status 2 * code + 1; without it the kernel stops here. */
-static _Noreturn void end(const char *text, uint8_t code)
-{
-	print(text);
-	print("\n");
-	outb(0xf4, code);
-	for (;;)
-		__asm__ volatile("cli; hlt");
-}
 
 static void next_policy(void)
 {

@@ -62,6 +62,18 @@ def compiles(cc, args, what):
     return expect(done_.returncode == 0, what, done_.stderr[:2000])
 
 
+def make(folder, dist, cc, *more):
+    """An example's own Makefile, with the two files of `make dist`."""
+    return run(["make", "-C", folder, f"XST={dist}", f"CC={cc}", *more], timeout=100)
+
+
+def boot(folder, dist, cc, *more):
+    """What it says when it runs: the exit status, its lines, and all that was said."""
+    result = make(folder, dist, cc, "-s", "run", *more)
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("make")]
+    return result.returncode, lines, result.stdout + result.stderr
+
+
 def symbols(path, undefined):
     """The external names that an object or archive needs, or defines."""
     text = run(["nm", "-u" if undefined else "-g", path]).stdout

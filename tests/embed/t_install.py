@@ -15,6 +15,7 @@ WANTED = ["bin/xstate", "include/xst/bringup.h", "include/xst/comp.def", "includ
           "share/doc/xstate/embedding.md", "share/doc/xstate/CHANGELOG.md",
           "share/doc/xstate/examples/minikernel/kernel.c",
           "share/doc/xstate/examples/minikernel/Makefile",
+          "share/doc/xstate/examples/minihv/hv.c",
           "share/doc/xstate/examples/fibers/live.S"]
 
 PURE = """#include <xst/layout.h>

@@ -17,16 +17,6 @@ CPUS = {"max": POLICIES, "qemu64": POLICIES,
 TWINS = {"gcc": "SKIP_RESTORE", "clang": "SKIP_SAVE"}
 
 
-def make(folder, dist, cc, *more):
-    return build.run(["make", "-C", folder, f"XST={dist}", f"CC={cc}", *more], timeout=100)
-
-
-def boot(folder, dist, cc, cpu):
-    result = make(folder, dist, cc, "-s", "run", f"CPU={cpu}")
-    lines = [line for line in result.stdout.splitlines() if not line.startswith("make")]
-    return result.returncode, lines, result.stdout + result.stderr
-
-
 def main():
     root, dist, cc = build.arguments(3)
     root, dist, cc = root.resolve(), dist.resolve(), str(cc)
@@ -36,18 +26,18 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name) / "minikernel"
         shutil.copytree(root / "examples/minikernel", folder)
-        made = make(folder, dist, cc)
+        made = build.make(folder, dist, cc)
         if build.expect(made.returncode == 0 and "warning" not in made.stderr,
                         f"{cc}: it builds, without a warning", made.stderr):
             for cpu, policies in CPUS.items():
-                status, lines, log = boot(folder, dist, cc, cpu)
+                status, lines, log = build.boot(folder, dist, cc, f"CPU={cpu}")
                 build.expect(status == 0 and lines == policies + ["OK"],
                              f"{cc}: {cpu}: two tasks keep their registers under "
                              f"{len(policies)} policies", log)
             (folder / "xst.o").unlink()
-            make(folder, dist, cc, "OPT=-O1",
-                 f"XSTFLAGS=-DXST_TWIN_{TWINS[cc]} -Wno-unused-parameter")
-            status, lines, log = boot(folder, dist, cc, "max")
+            build.make(folder, dist, cc, "OPT=-O1",
+                       f"XSTFLAGS=-DXST_TWIN_{TWINS[cc]} -Wno-unused-parameter")
+            status, lines, log = build.boot(folder, dist, cc, "CPU=max")
             build.expect(status != 0 and lines[-1:] == ["a task lost its registers"],
                          f"{cc}: a library with {TWINS[cc]} is noticed", log)
     build.done()
