@@ -58,7 +58,8 @@ struct tss {
 #define FLAGS_IF       (1u << 9)
 #define FLAGS_RESERVED (1u << 1)
 
-#define CR0_TS (1u << 3)
+#define CR0_TS   (1u << 3)
+#define CR4_VMXE (1ul << 13)
 
 #define VECTOR_NMI     2
 #define VECTOR_NM      7

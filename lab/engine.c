@@ -11,6 +11,7 @@
  */
 #include "engine.h"
 #include <xst/bringup.h>
+#include <xst/guest.h>
 #include <xst/image.h>
 #include <xst/world.h>
 #include "experiment.h"
@@ -33,11 +34,13 @@ enum event_kind {
 	EVENT_MOVING,
 	EVENT_OFFLINE,
 	EVENT_ONLINE,
+	EVENT_GUEST_LOAD,
+	EVENT_GUEST_PUT,
 };
 
 static const char *const event_names[] = {
 	"switch", "return-to-user", "device-not-available", "fork", "exec", "flush", "changed", "exit",
-	"policy", "moving", "offline", "online",
+	"policy", "moving", "offline", "online", "guest-load", "guest-put",
 };
 
 struct event {
@@ -364,9 +367,36 @@ void engine_exit(struct cpu *cpu, struct task *task)
 	remember(cpu, EVENT_EXIT, task->id, task->id);
 }
 
+void engine_guest_load(struct cpu *cpu, struct task *task, struct xst_guest *guest)
+{
+	struct before before = look(cpu);
+
+	xst_guest_load(&cpu->fpu, guest);
+	task->guest = &guest->ctx;
+	tell_saved(cpu, &before);
+	remember(cpu, EVENT_GUEST_LOAD, task->id, task->id);
+}
+
+void engine_guest_put(struct cpu *cpu, struct task *task, struct xst_guest *guest)
+{
+	struct side *side = &sides[cpu->id];
+	struct before before = look(cpu);
+
+	/* Whatever was put in place since the switch was the guest's. */
+	side->validations_at_switch = cpu->fpu.n.validations;
+	side->kept_at_switch = cpu->fpu.n.loads_skipped_owner;
+	side->preloads_at_switch = cpu->fpu.n.preloads;
+	xst_guest_put(&cpu->fpu, guest);
+	task->guest = NULL;
+	tell_saved(cpu, &before);
+	remember(cpu, EVENT_GUEST_PUT, task->id, task->id);
+}
+
 void engine_moving(struct cpu *cpu, struct task *task)
 {
-	if (task_moving == MOVING_MARKED) {
+	if (task->guest) {
+		/* A guest's registers were saved at the switch, and the task's own before. */
+	} else if (task_moving == MOVING_MARKED) {
 		xst_ctx_migrate(&cpu->fpu, &task->fpu);
 	} else if (task_moving == MOVING_BOUND && xst_ctx_home(&task->fpu) == cpu->id) {
 		task->cpu = cpu->id;
@@ -402,6 +432,15 @@ static void poison_registers(struct cpu *cpu)
 		panic("a good image cannot be loaded");
 }
 
+/* What guests had in IA32_PLn_SSP is gone too, and no CPU comes up with a host's IA32_XSS. */
+static void poison_supervisor(void)
+{
+	if (lab_system.caps.xsaves)
+		xst_wrmsr(XST_MSR_XSS, 0);
+	for (uint32_t n = 0; lab_system.guest.mask & XST_MASK_CET_S && n < 4; n++)
+		xst_wrmsr(XST_MSR_PL_SSP + n, 0x1000 + 8 * n);
+}
+
 /* Ref: SDM vol. 3A, "Processor State After Reset": CR0, CR4 and XCR0 */
 void engine_cpu_offline(struct cpu *cpu)
 {
@@ -410,13 +449,16 @@ void engine_cpu_offline(struct cpu *cpu)
 	xst_cpu_offline(&cpu->fpu);
 	xst_clts();
 	poison_registers(cpu);
+	poison_supervisor();
 	if (lab_system.insn >= XST_INSN_XSAVE)
 		xst_xsetbv(0, 1);
 	cr4 = arch_read_cr4();
 	if (cr4)
 		xst_write_cr4(cr4 & ~(XST_CR4_OSFXSR | XST_CR4_OSXMMEXCPT | XST_CR4_OSXSAVE |
 				      XST_CR4_PKE));
-	xst_write_cr0((xst_read_cr0() | XST_CR0_TS) & ~(XST_CR0_MP | XST_CR0_NE));
+	/* In VMX operation NE cannot be 0. */
+	xst_write_cr0((xst_read_cr0() | XST_CR0_TS) &
+		      ~(XST_CR0_MP | (cr4 & CR4_VMXE ? 0 : XST_CR0_NE)));
 	sides[cpu->id].offlines++;
 	remember(cpu, EVENT_OFFLINE, cpu->current->id, cpu->current->id);
 }

@@ -26,6 +26,10 @@ void engine_exec(struct cpu *cpu, struct task *task);
 void engine_flush(struct cpu *cpu, struct task *task);
 void engine_changed(struct cpu *cpu, struct task *task);
 void engine_exit(struct cpu *cpu, struct task *task);
+/* The running task turns to a virtual CPU, and back to itself. */
+struct xst_guest;
+void engine_guest_load(struct cpu *cpu, struct task *task, struct xst_guest *guest);
+void engine_guest_put(struct cpu *cpu, struct task *task, struct xst_guest *guest);
 /* @task, which just left @cpu, will run on another one. May decide that it stays. */
 void engine_moving(struct cpu *cpu, struct task *task);
 /* What a CPU holds that was switched off, and what makes it usable again. No task runs. */

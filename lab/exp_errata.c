@@ -145,7 +145,7 @@ static bool xsetbv_exits(void)
 	const char *why;
 	const struct guest_machine *machine = guest_machine(&why);
 
-	machine->start(&cpus[0]);
+	guest_start(machine, &cpus[0]);
 	return guest_tour_run(machine, &vcpu, 0) == TOUR_STEPS;
 }
 

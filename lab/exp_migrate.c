@@ -13,10 +13,7 @@
 #include "engine.h"
 #include "report.h"
 
-#define AWAKE_SPAN  64u /* yields of a CPU's thread between two times off */
-#define OFF_SLOTS   64u /* slots that others do while a CPU is off */
-#define OFF_PATIENCE 200000u
-#define WAYS        3u
+#define WAYS 3u
 
 static const struct crowd crowd = {
 	.salt = 0x316,
@@ -29,39 +26,6 @@ static const struct crowd crowd = {
 
 static uint64_t moved[WAYS], fetches[WAYS], bound[WAYS];
 static uint32_t no_area;
-
-/* Alone on its CPU with interrupts off: no task, no fetch; then the registers are lost. */
-static void off_and_on(struct cpu *cpu)
-{
-	uint64_t until;
-
-	engine_cpu_offline(cpu);
-	/* The boot CPU only sleeps and wakes: tasks need one to go to. */
-	if (cpu->id) {
-		task_cpu_offline(cpu);
-		until = lab_progress() + OFF_SLOTS;
-		for (unsigned i = 0; i < OFF_PATIENCE && lab_progress() < until; i++)
-			arch_pause();
-	}
-	engine_cpu_online(cpu);
-	task_cpu_online(cpu);
-}
-
-static _Noreturn void hotplug(void)
-{
-	uint64_t state = args.seed ^ 0x0ff ^ this_cpu()->id;
-
-	while (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
-		uint32_t awake = 1 + (uint32_t)random_next(&state) % AWAKE_SPAN;
-
-		while (awake-- && __atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
-			arch_irq_window();
-			task_yield();
-		}
-		off_and_on(this_cpu());
-	}
-	task_exit();
-}
 
 static uint64_t migrations(void)
 {
@@ -100,7 +64,7 @@ static bool migrate_phase(unsigned number)
 	task_moving = (enum moving)(number - 1);
 	crowd_begin(&crowd, args.loops, number);
 	for (uint32_t id = 0; id < cpu_count; id++)
-		task_create_kernel(hotplug, id);
+		experiment_hotplug(id);
 	return true;
 }
 

@@ -31,6 +31,10 @@ struct experiment {
 	void (*saved)(const struct xst_ctx *ctx, bool elided);
 	/* In each system call, on the kernel's way in. */
 	void (*kernel_work)(struct cpu *cpu);
+	/* SYS_EXPERIMENT; what it returns is the result. May switch. */
+	uintptr_t (*call)(struct cpu *cpu, uintptr_t a);
+	/* It runs guests, which get all of CET where the machine has it. */
+	bool guests;
 	/* The kernel has sections in system calls and interrupts, at random. */
 	bool sections;
 	/* After the last phase: NULL, or why the run failed. */
@@ -66,5 +70,7 @@ const char *experiment_status(void);
 
 /* A kernel thread on @cpu that yields, and now and then moves, until no user task is left. */
 void experiment_kernel_noise(uint32_t cpu);
+/* One that takes @cpu off and on again, now and then. */
+void experiment_hotplug(uint32_t cpu);
 
 #endif

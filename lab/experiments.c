@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The list of experiments, and what they have in common. */
 #include "experiment.h"
+#include "engine.h"
 #include "report.h"
 #include "sections.h"
+
+#define AWAKE_SPAN   64u /* yields of a CPU's thread between two times off */
+#define OFF_SLOTS    64u /* slots that others do while a CPU is off */
+#define OFF_PATIENCE 200000u
 
 static const struct experiment *const list[] = {
 	&exp_yield,
@@ -125,4 +130,42 @@ static _Noreturn void noise(void)
 void experiment_kernel_noise(uint32_t cpu)
 {
 	task_create_kernel(noise, cpu);
+}
+
+/* Alone on its CPU with interrupts off: no task, no fetch; then the registers are lost. */
+static void off_and_on(struct cpu *cpu)
+{
+	uint64_t until;
+
+	engine_cpu_offline(cpu);
+	/* The boot CPU only sleeps and wakes: tasks need one to go to. */
+	if (cpu->id) {
+		task_cpu_offline(cpu);
+		until = lab_progress() + OFF_SLOTS;
+		for (unsigned i = 0; i < OFF_PATIENCE && lab_progress() < until; i++)
+			arch_pause();
+	}
+	engine_cpu_online(cpu);
+	task_cpu_online(cpu);
+}
+
+static _Noreturn void hotplug(void)
+{
+	uint64_t state = args.seed ^ 0x0ff ^ this_cpu()->id;
+
+	while (__atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
+		uint32_t awake = 1 + (uint32_t)random_next(&state) % AWAKE_SPAN;
+
+		while (awake-- && __atomic_load_n(&live_tasks, __ATOMIC_SEQ_CST)) {
+			arch_irq_window();
+			task_yield();
+		}
+		off_and_on(this_cpu());
+	}
+	task_exit();
+}
+
+void experiment_hotplug(uint32_t cpu)
+{
+	task_create_kernel(hotplug, cpu);
 }

@@ -3,7 +3,7 @@
  * What guests under SVM and under VMX have in common: page tables, where they begin, and
  * how they go on after an exit.
  */
-#include "guest.h"
+#include "ring3_guest.h"
 
 #define PAGE_BYTES    4096u
 #define PAGE_PRESENT  1u
@@ -33,6 +33,15 @@ const struct guest_machine *guest_machine(const char **reason)
 	return NULL;
 }
 
+void guest_start(const struct guest_machine *machine, struct cpu *cpu)
+{
+	static bool started[LAB_MAX_CPUS];
+
+	if (!started[cpu->id])
+		machine->start(cpu);
+	started[cpu->id] = true;
+}
+
 /* ERRATA(qemu-svm-xsetbv) */
 bool guest_xsetbv_exits(void)
 {
@@ -46,15 +55,17 @@ uintptr_t guest_cr4(void)
 	return (1u << 5) | (arch_read_cr4() & same);
 }
 
-static uintptr_t map(uint32_t id, const uint8_t *block, size_t bytes)
+static uintptr_t map(uint32_t id)
 {
+	const uint8_t *block = (const uint8_t *)&guest_blocks[id];
+	const uint8_t *end = (const uint8_t *)&guest_blocks[id + 1];
 	const uint64_t table = PAGE_PRESENT | PAGE_WRITABLE | PAGE_USER;
 
 	for (uintptr_t at = 0; at < MAP_BYTES; at += PAGE_BYTES) {
 		const uint8_t *page = (const uint8_t *)at;
 		uint64_t entry = 0;
 
-		if (page >= block && page < block + bytes)
+		if (page >= block && page < end)
 			entry = at | PAGE_PRESENT | PAGE_WRITABLE | PAGE_USER;
 		else if (page >= __user_start && page < __user_end)
 			entry = at | PAGE_PRESENT | PAGE_USER;
@@ -68,21 +79,21 @@ static uintptr_t map(uint32_t id, const uint8_t *block, size_t bytes)
 }
 
 void guest_create(const struct guest_machine *machine, struct vcpu *v, uint32_t id,
-		  uintptr_t entry, uintptr_t argument, uintptr_t stack, const void *block,
-		  size_t bytes)
+		  void (*program)(struct guest_block *))
 {
-	if (id >= GUEST_MAX || ((uintptr_t)block | bytes) % PAGE_BYTES)
-		panic("a guest's memory is not made of pages");
+	struct user_block *own = &guest_blocks[id].own;
+
 	__builtin_memset(v, 0, sizeof(*v));
 	__builtin_memset(control[id], 0, PAGE_BYTES);
 	v->id = id;
 	v->control = control[id];
-	v->ip = entry;
-	v->gpr[GPR_DI] = argument;
-	v->gpr[GPR_SP] = stack - sizeof(uintptr_t); /* as after a call */
+	v->ip = (uintptr_t)program;
+	v->gpr[GPR_DI] = (uintptr_t)&guest_blocks[id];
+	/* As after a call. */
+	v->gpr[GPR_SP] = (uintptr_t)own->stack + sizeof(own->stack) - sizeof(uintptr_t);
 	v->cr0 = GUEST_CR0;
 	v->intercept_xsetbv = true;
-	machine->create(v, map(id, block, bytes));
+	machine->create(v, map(id));
 }
 
 void guest_skip(struct vcpu *v)

@@ -48,7 +48,7 @@ struct vcpu {
 	/* What is asked for at the next run, beside all exceptions, HLT, CPUID and most MSRs. */
 	bool intercept_xsetbv; /* SVM; VMX always does */
 	uint64_t xss_exiting;  /* VMX */
-	bool ssp_direct;       /* IA32_PL0_SSP to PL2_SSP are the guest's to read and write */
+	bool ssp_direct;       /* IA32_PL0_SSP to PL3_SSP are the guest's to read and write */
 	/* VMX: has VMLAUNCH come since the VMCS was cleared? */
 	bool launched;
 	uint8_t *control; /* a page: VMCB or VMCS */
@@ -58,7 +58,7 @@ struct guest_machine {
 	const char *name;
 	bool xsetbv_always; /* it exits, intercepted or not */
 	bool xss_exiting;   /* there is such a bitmap */
-	/* Both on the CPU that is meant, interrupts off. */
+	/* On the CPU that is meant, interrupts off; start once. */
 	void (*start)(struct cpu *cpu);
 	void (*run)(struct vcpu *v);
 	/* @v will run elsewhere, or another one here. */
@@ -68,14 +68,15 @@ struct guest_machine {
 
 /* This CPU's, or NULL and why not. */
 const struct guest_machine *guest_machine(const char **reason);
+/* Bring virtualization up on this CPU, if it is not. */
+void guest_start(const struct guest_machine *machine, struct cpu *cpu);
 /* Does an intercepted XSETBV exit here? */
 bool guest_xsetbv_exits(void);
 
-/* Page tables that show @bytes at @block, and code at @entry that is about to be called with
- * @argument on a stack that ends at @stack. */
+/* Virtual CPU @id, about to run @program with guest_blocks[id]. */
+struct guest_block;
 void guest_create(const struct guest_machine *machine, struct vcpu *v, uint32_t id,
-		  uintptr_t entry, uintptr_t argument, uintptr_t stack, const void *block,
-		  size_t bytes);
+		  void (*program)(struct guest_block *));
 
 /* Behind the instruction that exited. */
 void guest_skip(struct vcpu *v);
@@ -101,7 +102,6 @@ uintptr_t guest_cr4(void);
 #define EFER_LMA  (1u << 10)
 #define EFER_SVME (1u << 12)
 
-#define MSR_PL0_SSP 0x6a4u /* PL1 and PL2 follow */
-#define SSPS        3u
+#define SSPS 4u /* IA32_PL0_SSP to PL3_SSP */
 
 #endif

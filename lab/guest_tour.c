@@ -58,8 +58,7 @@ unsigned guest_tour_run(const struct guest_machine *machine, struct vcpu *v, uin
 	g->svm = machine == &guest_svm;
 	g->xcr0 = lab_system.xcr0;
 	g->steps = 0;
-	guest_create(machine, v, id, (uintptr_t)guest_tour, (uintptr_t)g,
-		     (uintptr_t)g->stack + sizeof(g->stack), g, sizeof(*g));
+	guest_create(machine, v, id, guest_tour);
 	for (unsigned i = 0; step <= TOUR_END && i < PATIENCE; i++) {
 		machine->run(v);
 		if (v->exit == GUEST_EXIT_INTERRUPT) {

@@ -143,7 +143,8 @@ void lab_main(void)
 	experiment_choose();
 	cpu_count = args.cpus;
 	experiment_early(cpu);
-	err = xst_system_init(&lab_system, XST_WANT_ALL_USER | (args.cet ? XST_MASK_CET_U : 0));
+	err = xst_system_init(&lab_system, XST_WANT_ALL_USER | (args.cet ? XST_MASK_CET_U : 0) |
+						   (experiment->guests ? XST_WANT_GUEST_CET : 0));
 	if (err)
 		panic("xst_system_init: %s", xst_strerror(err));
 	start_other_cpus();

@@ -162,7 +162,7 @@ uintptr_t report_corruption(const struct cpu *cpu, const struct mismatch *m)
 	print("{\"lab\":\"corruption\",\"task\":%u,\"cpu\":%u,\"component\":\"%s\","
 	      "\"register\":\"%s%u\",\"word\":%u,\"slot\":%llu,\"want\":\"0x%llx\","
 	      "\"got\":\"0x%llx\"}\n",
-	      cpu->current->id, cpu->id, xst_comp_info(m->component)->text, m->reg, m->number, m->word,
+	      m->owner, cpu->id, xst_comp_info(m->component)->text, m->reg, m->number, m->word,
 	      (unsigned long long)m->slot, (unsigned long long)m->want, (unsigned long long)m->got);
 	if (number == 0)
 		engine_dump_events(cpu);

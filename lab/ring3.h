@@ -28,6 +28,7 @@ enum syscall {
 	SYS_CORRUPTIONS, /* @a more, uncounted so far */
 	SYS_RAISE,       /* a signal to itself, its frame damaged as @a says */
 	SYS_SIGRETURN,   /* back from the handler, with the frame at @a */
+	SYS_EXPERIMENT,  /* whatever the experiment makes of @a */
 };
 
 /* struct user_block.features: the register files this CPU and this XCR0 have. */
@@ -81,6 +82,7 @@ _Static_assert(offsetof(struct user_regs, fsw) == 2278, "ring3_regs.S");
 _Static_assert(offsetof(struct user_regs, image) == 2304, "ring3_regs.S");
 
 struct mismatch {
+	uint32_t owner; /* who found it: a task's number, a guest's is GUEST_OWNER and more */
 	uint32_t component;
 	const char *reg;
 	uint32_t number; /* of the register */
@@ -123,7 +125,8 @@ struct user_block {
 	uint8_t stack[8192] __attribute__((aligned(64)));
 };
 
-#define MAX_TASKS 16
+#define MAX_TASKS   16
+#define GUEST_OWNER 256u
 extern struct user_block user_blocks[MAX_TASKS];
 
 /*
@@ -203,6 +206,10 @@ uint32_t user_x87_next(void);
 extern const uint8_t user_x87_resume[];
 
 /* ---- ring3_check.c ---- */
+/* Another value that belongs to what u->have_* says, for a register that is not among the above. */
+uint64_t user_value(const struct user_block *u, unsigned n);
+void user_mismatch(struct user_block *u, unsigned component, const char *reg, unsigned number,
+		   unsigned word, uint64_t want, uint64_t got);
 void user_check(struct user_block *u); /* whatever u->have_* says */
 void user_set_new(struct user_block *u, uint64_t slot);
 /* Of `pending`: did the exception come, and is the rest of x87 as it was left? */
@@ -217,6 +224,7 @@ void user_migrator(struct user_block *u);
 void user_handoff(struct user_block *u);
 void user_hang(struct user_block *u);
 void user_signal(struct user_block *u);
+void user_vcpu(struct user_block *u);
 
 /* ---- system calls ---- */
 static inline uintptr_t user_syscall(enum syscall number, uintptr_t a)

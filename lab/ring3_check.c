@@ -19,6 +19,7 @@ enum word {
 	WORD_FSW,
 	WORD_MXCSR,
 	WORD_PKRU,
+	WORD_OWN = 288, /* what a program keeps elsewhere */
 };
 
 static uint64_t hash_base(const struct user_block *u, uint32_t owner, uint32_t generation,
@@ -87,13 +88,14 @@ static uint32_t pkru_value(uint64_t base)
 	return ((uint32_t)(value(base, WORD_PKRU) >> 8) & ~3u) | 4u;
 }
 
-static void mismatch(struct user_block *u, unsigned component, const char *reg, unsigned number,
-		     unsigned word, uint64_t want, uint64_t got)
+void user_mismatch(struct user_block *u, unsigned component, const char *reg, unsigned number,
+		   unsigned word, uint64_t want, uint64_t got)
 {
 	if (u->quiet) {
 		user_syscall(SYS_CORRUPTIONS, 1);
 		return;
 	}
+	u->mismatch.owner = u->id;
 	u->mismatch.component = component;
 	u->mismatch.reg = reg;
 	u->mismatch.number = number;
@@ -141,7 +143,7 @@ static void check_vectors(struct user_block *u, uint64_t base, uint32_t set)
 						0;
 
 			if (r->vector[n][w] != want)
-				mismatch(u, component_of(n, w), vector_name(u), n, w, want,
+				user_mismatch(u, component_of(n, w), vector_name(u), n, w, want,
 					 r->vector[n][w]);
 		}
 	}
@@ -149,10 +151,10 @@ static void check_vectors(struct user_block *u, uint64_t base, uint32_t set)
 		uint64_t want = live(set, XST_COMP_OPMASK) ? opmask_value(u, base, n) : 0;
 
 		if (r->opmask[n] != want)
-			mismatch(u, XST_COMP_OPMASK, "k", n, 0, want, r->opmask[n]);
+			user_mismatch(u, XST_COMP_OPMASK, "k", n, 0, want, r->opmask[n]);
 	}
 	if (r->mxcsr != mxcsr)
-		mismatch(u, XST_COMP_SSE, "mxcsr", 0, 0, mxcsr, r->mxcsr);
+		user_mismatch(u, XST_COMP_SSE, "mxcsr", 0, 0, mxcsr, r->mxcsr);
 }
 
 static void check_x87(struct user_block *u, uint64_t base)
@@ -165,14 +167,19 @@ static void check_x87(struct user_block *u, uint64_t base)
 		uint16_t sign_exponent = st_sign_exponent(base, n);
 
 		if (r->st[n].mantissa != mantissa)
-			mismatch(u, XST_COMP_X87, "st", n, 0, mantissa, r->st[n].mantissa);
+			user_mismatch(u, XST_COMP_X87, "st", n, 0, mantissa, r->st[n].mantissa);
 		if (r->st[n].sign_exponent != sign_exponent)
-			mismatch(u, XST_COMP_X87, "st", n, 1, sign_exponent, r->st[n].sign_exponent);
+			user_mismatch(u, XST_COMP_X87, "st", n, 1, sign_exponent, r->st[n].sign_exponent);
 	}
 	if (r->fcw != fcw_value(base))
-		mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw_value(base), r->fcw);
+		user_mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw_value(base), r->fcw);
 	if (r->fsw != fsw_value(base))
-		mismatch(u, XST_COMP_X87, "fsw", 0, 0, fsw_value(base), r->fsw);
+		user_mismatch(u, XST_COMP_X87, "fsw", 0, 0, fsw_value(base), r->fsw);
+}
+
+uint64_t user_value(const struct user_block *u, unsigned n)
+{
+	return value(hash_base(u, u->have_owner, u->have_generation, u->have_slot), WORD_OWN + n);
 }
 
 /* Where FXSAVE and FNSAVE put things, and what an empty stack looks like there. */
@@ -204,16 +211,16 @@ static void check_x87_init(struct user_block *u)
 		for (unsigned i = 0; i < 2; i++)
 			high = (uint16_t)(high | (st[8 + i] << (8 * i)));
 		if (low)
-			mismatch(u, XST_COMP_X87, "st", n, 0, 0, low);
+			user_mismatch(u, XST_COMP_X87, "st", n, 0, 0, low);
 		if (high)
-			mismatch(u, XST_COMP_X87, "st", n, 1, 0, high);
+			user_mismatch(u, XST_COMP_X87, "st", n, 1, 0, high);
 	}
 	if (r->image[ftw] != empty)
-		mismatch(u, XST_COMP_X87, "ftw", 0, 0, empty, r->image[ftw]);
+		user_mismatch(u, XST_COMP_X87, "ftw", 0, 0, empty, r->image[ftw]);
 	if (r->fcw != 0x37f)
-		mismatch(u, XST_COMP_X87, "fcw", 0, 0, 0x37f, r->fcw);
+		user_mismatch(u, XST_COMP_X87, "fcw", 0, 0, 0x37f, r->fcw);
 	if (r->fsw)
-		mismatch(u, XST_COMP_X87, "fsw", 0, 0, 0, r->fsw);
+		user_mismatch(u, XST_COMP_X87, "fsw", 0, 0, 0, r->fsw);
 }
 
 void user_check(struct user_block *u)
@@ -237,7 +244,7 @@ void user_check(struct user_block *u)
 	if (u->features & FEATURE_SSE)
 		check_vectors(u, base, set);
 	if ((u->features & FEATURE_PKRU) && u->regs.pkru != pkru)
-		mismatch(u, XST_COMP_PKRU, "pkru", 0, 0, pkru, u->regs.pkru);
+		user_mismatch(u, XST_COMP_PKRU, "pkru", 0, 0, pkru, u->regs.pkru);
 	u->checks++;
 }
 
@@ -248,11 +255,11 @@ void user_check_fault(struct user_block *u, bool came, uint16_t fcw)
 
 	user_x87_peek(r, u->features);
 	if (!came)
-		mismatch(u, XST_COMP_X87, "fault", 0, 0, 1, 0);
+		user_mismatch(u, XST_COMP_X87, "fault", 0, 0, 1, 0);
 	if (r->fcw != fcw)
-		mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw, r->fcw);
+		user_mismatch(u, XST_COMP_X87, "fcw", 0, 0, fcw, r->fcw);
 	if ((r->fsw & 0x3f) != zero_divide)
-		mismatch(u, XST_COMP_X87, "fsw", 0, 0, zero_divide, r->fsw);
+		user_mismatch(u, XST_COMP_X87, "fsw", 0, 0, zero_divide, r->fsw);
 	u->checks++;
 }
 

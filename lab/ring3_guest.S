@@ -109,4 +109,18 @@ guest_peek:
 	ret
 	fixup	1b, 2b
 
+/* uint32_t guest_xsaves(void *image, uint64_t mask); guest_xrstors() likewise */
+	.irp	insn, xsaves, xrstors
+	.globl	guest_\insn
+guest_\insn:
+	mov	%esi, %eax
+	mov	%rsi, %rdx
+	shr	$32, %rdx
+	xor	%ecx, %ecx
+1:	\insn\()64	(%rdi)
+2:	mov	%ecx, %eax
+	ret
+	fixup	1b, 2b
+	.endr
+
 	.section .note.GNU-stack, "", @progbits

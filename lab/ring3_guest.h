@@ -10,11 +10,21 @@
 #include "ring3.h"
 #include "guest.h"
 
+#define GUEST_IMAGE_BYTES 1024u
+
 struct guest_block {
-	uint8_t stack[4096] __attribute__((aligned(4096)));
+	struct user_block own; /* its values are those of GUEST_OWNER + number */
+	uint8_t image[GUEST_IMAGE_BYTES] __attribute__((aligned(64))); /* of CET_S, by XSAVES */
+	/* Set by the kernel when it creates the guest. */
 	bool svm;         /* VMMCALL, else VMCALL */
-	uint64_t steps;   /* of the tour: where it is */
-	uint64_t xcr0, xss;
+	bool xsetbv_exits;
+	uint64_t xcr0, xss; /* at most; it begins with 1 and 0 */
+	uint32_t features;  /* with all of XCR0 */
+	/* What it did, and what it has. */
+	uint64_t steps; /* of the tour: where it is */
+	uint64_t xcr0_now, xss_now;
+	bool settled;   /* its registers are what own.have_* says, and stay so until it goes on */
+	uint64_t ts_traps, grown, shrunk, refused, xsaves;
 } __attribute__((aligned(4096)));
 
 extern struct guest_block guest_blocks[GUEST_MAX];
@@ -40,6 +50,10 @@ unsigned guest_tour_run(const struct guest_machine *machine, struct vcpu *v, uin
 
 /* ---- ring3_guest.c: entered with the block as argument, never return ---- */
 void guest_tour(struct guest_block *g);
+void guest_worker(struct guest_block *g);
+
+/* What IA32_PLn_SSP must be. */
+uint64_t guest_ssp(const struct guest_block *g, uint32_t n);
 
 /* ---- ring3_guest.S: those with a result return the vector of a fault, or 0 ---- */
 void guest_hlt(void);
@@ -52,5 +66,7 @@ uint32_t guest_rdmsr(uint32_t msr, uint64_t *value);
 uint32_t guest_touch_under_ts(void);
 uint32_t guest_undefined(void);
 uint32_t guest_peek(const void *address);
+uint32_t guest_xsaves(void *image, uint64_t mask);
+uint32_t guest_xrstors(const void *image, uint64_t mask);
 
 #endif

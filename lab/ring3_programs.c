@@ -81,6 +81,19 @@ void user_pipe(struct user_block *u)
 	leave(u);
 }
 
+/* `guest`: a thread that runs a virtual CPU, and has registers of its own meanwhile. */
+void user_vcpu(struct user_block *u)
+{
+	bool more;
+
+	do {
+		use_registers(u);
+		u->slots++;
+		more = user_syscall(SYS_EXPERIMENT, 1 + (next_random(u) & 31));
+	} while (more);
+	leave(u);
+}
+
 /* Some time in user mode, for the timer to interrupt. */
 static void spin(uint64_t rounds)
 {

@@ -91,7 +91,9 @@ static void finish_switch(void)
 
 static struct xst_ctx *context_of(struct task *task)
 {
-	return task->kernel || task->state == TASK_DEAD ? NULL : &task->fpu;
+	if (task->kernel || task->state == TASK_DEAD)
+		return NULL;
+	return task->guest ? task->guest : &task->fpu;
 }
 
 static void schedule(void)
@@ -233,9 +235,8 @@ void *task_area(const struct task *task)
 	return areas[task->id];
 }
 
-static uint32_t user_features(void)
+uint32_t task_features(uint64_t xcr0)
 {
-	uint64_t xcr0 = lab_system.xcr0 ? xst_xgetbv(0) : 0;
 	uint32_t r[4], features = 0;
 
 	/* ERRATA(qemu-mf-fwait-only) */
@@ -270,8 +271,9 @@ static void user_prepare(struct task *task, const struct task_spec *spec)
 	task->program = spec->program;
 	task->cpu = spec->cpu;
 	task->preloads_after_use = task->last_preload_slot = 0;
+	task->guest = NULL;
 	user->id = task->id;
-	user->features = user_features();
+	user->features = task_features(lab_system.xcr0 ? xst_xgetbv(0) : 0);
 	user->mxcsr_mask = lab_system.caps.mxcsr_mask;
 	user->pkru_init = lab_system.init_pkru;
 	user->cpus = cpu_count;

@@ -27,6 +27,7 @@ struct task {
 	struct user_block *user; /* NULL: kernel thread */
 	void (*program)(struct user_block *user);
 	struct xst_ctx fpu;
+	struct xst_ctx *guest; /* what it has instead while it runs a virtual CPU, or NULL */
 	/* Preloads that came although the task had stopped using its registers. */
 	uint64_t preloads_after_use, last_preload_slot;
 };
@@ -57,6 +58,8 @@ extern enum moving task_moving;
 
 #define AREA_BYTES 12288u /* AVX-512 and AMX together need 11008 */
 void *task_area(const struct task *task);
+/* Struct user_block.features of whoever has @xcr0 in XCR0. */
+uint32_t task_features(uint64_t xcr0);
 
 struct task *task_create_user(const struct task_spec *spec);
 /* The same on the memory of a task that just ended. */

@@ -22,7 +22,6 @@
 enum { CONTROLS_PIN, CONTROLS_PRIMARY, CONTROLS_EXIT, CONTROLS_ENTRY };
 
 #define MSR_GS_BASE 0xc0000101u
-#define CR4_VMXE    (1ul << 13)
 
 #define PIN_INTERRUPTS    (1u << 0)
 #define PIN_NMIS          (1u << 3)
@@ -315,7 +314,7 @@ static void vmx_run(struct vcpu *v)
 		current[cpu->id] = v;
 	}
 	for (uint32_t i = 0; i < SSPS; i++)
-		pass_msr(v, MSR_PL0_SSP + i, v->ssp_direct);
+		pass_msr(v, XST_MSR_PL_SSP + i, v->ssp_direct);
 	if (lab_system.caps.xsaves)
 		vmwrite(XSS_EXITING, v->xss_exiting);
 	vmwrite(GUEST_RIP, v->ip);

@@ -30,6 +30,8 @@ static int compute_layout(const struct xst_system *sys, uint64_t mask, struct xs
 		*layout = sys->layout;
 		return XST_OK;
 	}
+	if (XST_TWIN(GUEST_NO_CET_S))
+		mask &= ~XST_MASK_CET_S;
 	return xst_layout_compute(&sys->caps, sys->mask | (mask & ~XST_MASK_PKRU),
 				  sys->layout.format, layout, diag);
 }

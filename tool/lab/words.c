@@ -6,6 +6,7 @@
  */
 #include "lab/words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -215,6 +216,33 @@ static void experiment_words(FILE *out, const struct lab_plan *plan, size_t i)
 	}
 }
 
+/* What guests are about: the exits that cost nothing; a paragraph for each machine. */
+static void guest_words(FILE *out, const struct lab_plan *plan, size_t first)
+{
+	static const char *const names[] = { "exits", "exits_stayed", "stayed_loads", "stayed_saves" };
+	const struct lab_job *job = &plan->jobs[first];
+	uint64_t sums[4] = { 0 }, v;
+	struct text t = { .used = 0 };
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct lab_job *other = &plan->jobs[i];
+
+		if (other->experiment != job->experiment || other->machine != job->machine)
+			continue;
+		if (i < first)
+			return;
+		for (size_t k = 0; k < 4; k++)
+			if (lab_result_u64(&other->result, names[k], &v))
+				sums[k] += v;
+	}
+	if (!sums[0])
+		return;
+	say(&t, "guest: on %s guests exited %" PRIu64 " times. After %" PRIu64 " of these the thread "
+	    "stayed in the kernel and nobody else used registers: %" PRIu64 " loads and %" PRIu64
+	    " saves.", job->machine->name, sums[0], sums[1], sums[2], sums[3]);
+	ui_paragraph(out, 2, t.buf);
+}
+
 void lab_words(FILE *out, const struct lab_plan *plan)
 {
 	bool leaky = false, ran = false, counted = false;
@@ -231,6 +259,8 @@ void lab_words(FILE *out, const struct lab_plan *plan)
 			first &= plan->jobs[k].experiment != job->experiment;
 		if (first)
 			experiment_words(out, plan, i);
+		if (!strcmp(job->experiment->name, "guest"))
+			guest_words(out, plan, i);
 	}
 	if (leaky)
 		ui_paragraph(out, 2,
