@@ -102,6 +102,12 @@ for kind in ("frame_write", "frame_return", "set_write", "set_read"):
             put(kind, f"{machine}-{flags:02x}", head + struct.pack(
                 "<HBHBHB", 512, 7, 24, 0x9f, 576, machine) + bytes(range(machine, 40)))
         put(kind, f"{machine}-raw", head[:1] + b"\x2c" + head[2:] + image(0x7, 840))
+# A virtual CPU, and what is copied in over what it gave: see fuzz_guest_copy.c.
+for machine in range(7):
+    for flags in (0x00, 0x03, 0x07, 0x0b, 0x10, 0x17):
+        head = struct.pack("<BBQH", machine, flags, 0x602ff if machine & 1 else 0x40205, 4096)
+        put("guest_copy", f"{machine}-{flags:02x}", head + struct.pack("<HBHBHB", 512, 7, 24, 0x9f, 160, 1))
+        put("guest_copy", f"{machine}-{flags:02x}-raw", head + image(0x7, 840))
 put("criu", "avx", criu(7))
 put("criu", "avx512", criu(0xe7, True))
 
