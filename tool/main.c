@@ -131,7 +131,7 @@
  *     results.h      our own results; in SQLite (results_db.c)
  *     trace.h        traces of a scheduler: bytes and their format (trace_input.c), text of
  *                    perf script and ftrace (trace_text.c), trace-cmd's (trace_dat.c), perf's
- *                    (trace_perf_data.c)
+ *                    (trace_perf_data.c); trace_apart.h: in a process of its own
  *     trace_compact.h  the same as our own records, read and written
  *     file.h         a whole file, with a limit
  */

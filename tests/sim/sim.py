@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """xstate sim from outside: sim.py PART XSTATE SOURCE. Parts: traces (what was recorded is predicted, in
-every format), monoid (results add up), synthetic (closed forms), manners (bad input), record, used (by BPF)."""
+every format), monoid (results add up), synthetic (closed forms), manners (bad input), record, used (by BPF),
+dat (trace-cmd's)."""
 import json
 import lzma
 import os
@@ -610,6 +611,64 @@ def record():
     check(r.returncode == 2 and r.stderr.count(b"\n") == 1, f"perf.data cut off: {r.returncode} {r.stderr}")
 
 
+def dat():
+    """trace-cmd's files: the same as their text, and no crash of ours whatever becomes of its library."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import trace_dat
+    texts = [os.path.join(DATA, "pingpong.ftrace.txt"), os.path.join(DATA, "build.perf.txt.xz")]
+    shared = os.path.join(SHARED, "traces", "zlib-build.ftrace.txt.xz")
+    texts += [shared] if os.path.exists(shared) else []
+    keys = ["records", "switches", "slots", "user_slots", "used_slots", "forks", "execs", "exits", "migrations",
+            "signals", "gaps", "observed_restores"]
+    for path in texts:
+        lines = unpack(path).splitlines(True)[:12000]
+        made = trace_dat.convert(b"".join(lines).decode(errors="replace"))
+        open(at("t.dat"), "wb").write(made)
+        r = run("sim", "-j", at("t.dat"))
+        if r.returncode == 3:
+            error(r, 3, "made without libtracecmd", "no libtracecmd")
+            print(r.stderr.decode().strip())
+            sys.exit(1 if failures else 77)
+        check(r.returncode == 0, f"{path}: {r.stderr}")
+        doc, [want] = json.loads(r.stdout), sim("-", data=b"".join(lines))
+        check(counts(doc) == counts(want) and all(doc["totals"][k] == want["totals"][k] for k in keys),
+              f"{path} differs as trace.dat: {[(k, doc['totals'][k], want['totals'][k]) for k in keys]}")
+        if shutil.which("trace-cmd"):
+            # The file is one by trace-cmd's own word.
+            report = subprocess.run(["trace-cmd", "report", "-i", at("t.dat")], capture_output=True, timeout=60)
+            check(report.returncode == 0, f"trace-cmd report: {report.stderr[-200:]}")
+            [said] = sim("-", data=report.stdout.replace(b"group_dead=0", b"group_dead=false"))
+            check(counts(said) == counts(doc), f"{path}: trace-cmd reports another trace")
+        else:
+            print("no trace-cmd here to ask")
+    page = trace_dat.PAGE
+    start = len(made) - page * (len(made) // page - made.index(b"flyrecord") // page - 1)
+    lost = bytearray(made)
+    lost[start + page + 11] |= 0x80  # RB_MISSED_EVENTS in the second page's commit
+    open(at("lost.dat"), "wb").write(lost)
+    [doc] = sim(at("lost.dat"))
+    check(doc["totals"]["lost_events"] == 1 and doc["holds"] == "events-lost", f"lost: {doc['totals']['lost_events']}")
+    error(run("sim", "-", data=made), 2, "must be a file", "trace.dat on stdin")
+    rng = random.Random(3)
+
+    def broken(data, what, must=False):
+        open(at("bad.dat"), "wb").write(data)
+        r = run("sim", "-o", at("bad.xst"), at("bad.dat"))
+        check(r.returncode == 2 or (r.returncode == 0 and not must), f"{what}: exit {r.returncode}")
+        if r.returncode:
+            error(r, 2, "bad.dat: ", what)
+            check(not [f for f in os.listdir(tmp.name) if f.startswith("bad.xst")], f"{what}: a file is left")
+        elif os.path.exists(at("bad.xst")):
+            os.remove(at("bad.xst"))
+    for cut in [10, 20, 100, 1000, start - 1, start, start + 9, len(made) // 2]:
+        broken(made[:cut], f"trace.dat cut at {cut}", must=True)
+    for i in range(40):
+        data = bytearray(made)
+        for _ in range(3):
+            data[rng.randrange(start if i % 2 else len(data))] = rng.choice([0, 255, rng.randrange(256)])
+        broken(data, f"trace.dat changed, {i}")
+
+
 def used():
     """Programs in the kernel tell a slot that used the registers from one that had them live."""
     for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's")]:
@@ -659,6 +718,6 @@ def used():
 
 
 {"traces": traces, "monoid": monoid, "synthetic": synthetic, "manners": manners, "record": record,
- "used": used}[part]()
+ "used": used, "dat": dat}[part]()
 print("failures:", failures)
 sys.exit(1 if failures else 0)
