@@ -437,7 +437,9 @@ static void poison_supervisor(void)
 {
 	if (lab_system.caps.xsaves)
 		xst_wrmsr(XST_MSR_XSS, 0);
-	for (uint32_t n = 0; lab_system.guest.mask & XST_MASK_CET_S && n < 4; n++)
+	if (!(lab_system.guest.mask & XST_MASK_CET_S) && !lab_system.guest_cet_s)
+		return;
+	for (uint32_t n = 0; n < 4; n++)
 		xst_wrmsr(XST_MSR_PL_SSP + n, 0x1000 + 8 * n);
 }
 

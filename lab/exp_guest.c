@@ -2,10 +2,10 @@
 /*
  * `guest`: virtual machines under SVM or VMX, on the library's guests.
  *
- * First a tour: a guest leads through every kind of exit once, in a known order. Then two virtual CPUs
- * for each CPU, run by threads that have registers of their own; other tasks with registers, kernel
- * threads and sections of the kernel's on the same CPUs. Whoever looks, inside or outside, must find
- * its own values; and an exit after which the kernel stays moves no register at all.
+ * First a tour: a guest leads through every kind of exit once, in a known order. Then two virtual
+ * CPUs for each CPU, run by threads that have registers of their own; other tasks with registers,
+ * kernel threads and sections of the kernel's on the same CPUs. Whoever looks, inside or outside,
+ * must find its own values; and an exit after which the kernel stays moves no register at all.
  */
 #include "experiment.h"
 #include "engine.h"
@@ -136,6 +136,8 @@ static const char *guest_verdict(void)
 	engine_totals(&totals);
 	if (!totals.offlines || (cpu_count > 1 && !t.moves))
 		return "too short: no virtual CPU changed CPUs, or no CPU went off and on";
+	if (lab_system.guest_cet_s && (!t.cet_reads || !t.ssp_writes))
+		return "too short: CET_S was not switched by software";
 	if (has_cet_s() && (!t.images_cet || !t.cet_reads || !g.xsaves || !host_images ||
 			    (machine->xss_exiting && !t.by_kind[GUEST_EXIT_XSAVES])))
 		return "too short: CET_S was not looked at";
@@ -174,6 +176,8 @@ static void guest_report(void)
 	report_field("vcpu_copies", t.copies);
 	report_field("offlines", totals.offlines);
 	report_field("control_writes", t.writes);
+	report_field("ssp_writes", t.ssp_writes);
+	report_field("cet_reads", t.cet_reads);
 	report_field("guest_images_cet_s", t.images_cet);
 	report_field("guest_images_wrong", t.images_wrong);
 	report_field("host_images", host_images);

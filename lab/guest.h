@@ -48,7 +48,7 @@ struct vcpu {
 	/* What is asked for at the next run, beside all exceptions, HLT, CPUID and most MSRs. */
 	bool intercept_xsetbv; /* SVM; VMX always does */
 	uint64_t xss_exiting;  /* VMX */
-	bool ssp_direct;       /* IA32_PL0_SSP to PL3_SSP are the guest's to read and write */
+	uint32_t ssps_direct;  /* so many, from IA32_PL0_SSP on, are the guest's to read and write */
 	/* VMX: has VMLAUNCH come since the VMCS was cleared? */
 	bool launched;
 	uint8_t *control; /* a page: VMCB or VMCS */

@@ -39,6 +39,7 @@ static void block_init(struct vm *vm, struct guest_block *g, uint64_t exits)
 	g->svm = machine == &guest_svm;
 	g->xcr0 = vm->guest.mask & XST_MASK_USER & lab_system.xcr0;
 	g->xss = vm->guest.mask & XST_MASK_SUPER;
+	g->ssps = g->xss & XST_MASK_CET_S ? SSPS : lab_system.guest_cet_s ? SSPS - 1 : 0;
 	g->xcr0_now = vm->guest.xcr0;
 	g->features = task_features(g->xcr0);
 	u->features = g->features & ~(FEATURE_AVX | FEATURE_AVX512 | FEATURE_OPMASK64);
@@ -64,8 +65,8 @@ void hypervisor_create(const struct guest_machine *with, uint32_t id, uint64_t e
 	block_init(vm, g, exits);
 	xsetbv_exits = machine->xsetbv_always || (guest_xsetbv_exits() && !(id & 1));
 	g->xsetbv_exits = vm->v.intercept_xsetbv = xsetbv_exits;
-	vm->v.ssp_direct = g->xss & XST_MASK_CET_S;
-	direct = (xsetbv_exits ? 0 : XST_DIRECT_XCR0) | (vm->v.ssp_direct ? XST_DIRECT_SSP : 0);
+	vm->v.ssps_direct = g->ssps;
+	direct = (xsetbv_exits ? 0 : XST_DIRECT_XCR0) | (g->ssps ? XST_DIRECT_SSP : 0);
 	err = xst_guest_set_direct(&lab_system, &vm->guest, direct, &diag);
 	if (err)
 		panic("xst_guest_set_direct: %s", xst_strerror(err));
@@ -258,11 +259,11 @@ static void look_at_cet(struct cpu *cpu, struct vm *vm, const struct guest_block
 {
 	struct xst_cet cet;
 
-	if (!(g->xss & XST_MASK_CET_S))
+	if (!g->ssps)
 		return;
 	xst_guest_get_cet(&cpu->fpu, &vm->guest, &cet);
 	vm->n.cet_reads++;
-	for (uint32_t n = 0; n < SSPS; n++)
+	for (uint32_t n = 0; n < g->ssps; n++)
 		vm->n.images_wrong += cet.ssp[n] != guest_ssp(g, n);
 }
 
@@ -374,6 +375,7 @@ void hypervisor_sum(struct hypervisor_totals *sum)
 		if (vms[id].n.most_saves > most)
 			most = vms[id].n.most_saves;
 		sum->writes += g->xcr0_writes + g->xss_writes + g->pkru_writes;
+		sum->ssp_writes += g->ssp_writes;
 	}
 	sum->most_saves = most;
 }

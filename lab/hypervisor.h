@@ -25,11 +25,12 @@ struct hypervisor_totals {
 	uint64_t refused;         /* values that the library refused and the guest got #GP for */
 	uint64_t nm;              /* #NM that were the guest's own */
 	uint64_t writes;          /* of XCR0, IA32_XSS and PKRU, by enter and exit */
+	uint64_t ssp_writes;      /* of IA32_PLn_SSP, where software switches them */
 };
 
 void hypervisor_create(const struct guest_machine *machine, uint32_t id, uint64_t exits);
-/* The calling thread runs virtual CPU @id for @exits exits at most, interrupts not counted. True: more are
- * to come. */
+/* The calling thread runs virtual CPU @id for @exits exits at most, interrupts not counted. True:
+ * more are to come. */
 bool hypervisor_run(struct cpu *cpu, uint32_t id, uint64_t exits);
 /* Interrupts may come on any CPU meanwhile. */
 void hypervisor_sum(struct hypervisor_totals *sum);

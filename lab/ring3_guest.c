@@ -3,9 +3,10 @@
  * The guests' programs: ring 0 of a guest, though the file's name puts them into the user part of
  * the image, whose code they share.
  *
- * The worker holds values in every register that its XCR0 gives it, and in the shadow-stack pointers,
- * leaves for the hypervisor in every way there is, and looks at all of them each time it is back. In
- * between it does what an operating system does: XCR0 grows and shrinks, IA32_XSS changes, CR0.TS is set.
+ * The worker holds values in every register that its XCR0 gives it, and in the shadow-stack
+ * pointers, leaves for the hypervisor in every way there is, and looks at all of them each time it
+ * is back. In between it does what an operating system does: XCR0 grows and shrinks, IA32_XSS
+ * changes, CR0.TS is set.
  */
 #include "ring3_guest.h"
 
@@ -52,11 +53,6 @@ void guest_tour(struct guest_block *g)
 		guest_hlt();
 }
 
-static bool has_ssp(const struct guest_block *g)
-{
-	return g->xss & XST_MASK_CET_S;
-}
-
 /* Canonical, aligned, not zero. INIT is zero. */
 uint64_t guest_ssp(const struct guest_block *g, uint32_t n)
 {
@@ -68,7 +64,7 @@ static void check(struct guest_block *g)
 	struct user_block *u = &g->own;
 
 	user_check(u);
-	for (uint32_t n = 0; has_ssp(g) && n < SSPS; n++) {
+	for (uint32_t n = 0; n < g->ssps; n++) {
 		uint64_t got = 0;
 
 		if (guest_rdmsr(XST_MSR_PL_SSP + n, &got) || got != guest_ssp(g, n))
@@ -79,7 +75,7 @@ static void check(struct guest_block *g)
 static void set_new(struct guest_block *g)
 {
 	user_set_new(&g->own, ++g->own.slots);
-	for (uint32_t n = 0; has_ssp(g) && n < SSPS; n++)
+	for (uint32_t n = 0; n < g->ssps; n++)
 		if (guest_wrmsr(XST_MSR_PL_SSP + n, guest_ssp(g, n)))
 			user_mismatch(&g->own, XST_COMP_CET_S, "pl_ssp write", n, 0, 0, 1);
 }

@@ -19,6 +19,7 @@ struct guest_block {
 	bool svm;         /* VMMCALL, else VMCALL */
 	bool xsetbv_exits;
 	uint64_t xcr0, xss; /* at most; it begins with 1 and 0 */
+	uint32_t ssps;      /* IA32_PL0_SSP and on: 4, 3 without CET_U, or none */
 	uint32_t features;  /* with all of XCR0 */
 	/* What it did, and what it has. */
 	uint64_t steps; /* of the tour: where it is */

@@ -314,7 +314,7 @@ static void vmx_run(struct vcpu *v)
 		current[cpu->id] = v;
 	}
 	for (uint32_t i = 0; i < SSPS; i++)
-		pass_msr(v, XST_MSR_PL_SSP + i, v->ssp_direct);
+		pass_msr(v, XST_MSR_PL_SSP + i, i < v->ssps_direct);
 	if (lab_system.caps.xsaves)
 		vmwrite(XSS_EXITING, v->xss_exiting);
 	vmwrite(GUEST_RIP, v->ip);

@@ -7,8 +7,11 @@
 
 #include <xst/world_insn.h>
 
-#define XST_WORLD_HAS_TS     1
+#define XST_WORLD_HAS_TS 1
+/* -DXST_WORLD_HAS_XSAVES=0: a kernel that does without. */
+#ifndef XST_WORLD_HAS_XSAVES
 #define XST_WORLD_HAS_XSAVES 1
+#endif
 
 static inline int xst_w_caps(void *world, struct xst_caps *caps)
 {
