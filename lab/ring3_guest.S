@@ -120,6 +120,7 @@ guest_\insn:
 1:	\insn\()64	(%rdi)
 2:	mov	%ecx, %eax
 	ret
+	.size	guest_\insn, . - guest_\insn
 	fixup	1b, 2b
 	.endr
 
