@@ -52,7 +52,8 @@ enum explore_twin {
 	EXPLORE_TWIN_GUEST_PKRU,
 	EXPLORE_TWIN_GUEST_GROWN,
 	EXPLORE_TWIN_GUEST_XFD,
-	EXPLORE_TWIN_GUEST_SSP
+	EXPLORE_TWIN_GUEST_SSP,
+	EXPLORE_TWIN_GUEST_NO_CET_S /* the lab turns it on */
 };
 
 extern enum explore_twin explore_twin;
