@@ -105,8 +105,29 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	cpu->bits = b;
 }
 
+/* All that an image's header names. */
+static uint64_t named(const uint8_t *image)
+{
+	return (get64(image + XST_HEADER_OFFSET) | get64(image + XST_HEADER_OFFSET + 8)) &
+	       ~XST_XCOMP_COMPACT;
+}
+
+int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struct xst_diag *diag)
+{
+	const struct xst_profile *profile = ctx->guest ? &sys->guest : &sys->host;
+	int err = xst_profile_check(sys, profile, sys->mask | ctx->dynamic, diag);
+
+	if (err || !ctx->area || sys->insn < XST_INSN_XSAVE)
+		return err;
+	err = xst_profile_check(sys, profile, named(ctx->area), diag);
+	if (!err && sys->apart && !ctx->guest)
+		err = xst_profile_check(sys, profile, named(xst_ctx_apart(sys, ctx)), diag);
+	return err;
+}
+
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
+	XST_ASSERT(xst_ctx_check(cpu->sys, ctx, NULL) != XST_ERR_GUEST_ONLY);
 	if (!XST_TWIN(EDIT_KEPT))
 		ctx->last_cpu = XST_NO_CPU;
 	if (cpu->owner == ctx && !XST_TWIN(EDIT_KEPT)) {
@@ -152,7 +173,7 @@ int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm
 	const struct xst_system *sys = cpu->sys;
 	struct xst_ctx grown = *ctx;
 
-	if (!ctx->area || ctx->dynamic || !sys->dynamic)
+	if (!ctx->area || ctx->dynamic || ctx->guest || !sys->dynamic)
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_COMP_TILEDATA, 0, sys->dynamic,
 				    ctx->dynamic, "no area yet, or room already");
 	if (sys->dynamic & ~perm->host) {
@@ -180,6 +201,7 @@ int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm
 
 void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *child)
 {
+	XST_ASSERT(!parent->guest);
 	XST_TRACE(cpu, "fork", child);
 	xst_ctx_flush(cpu, parent);
 	child->pkru = parent->pkru;
@@ -217,6 +239,7 @@ static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 
 void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
+	XST_ASSERT(!ctx->guest);
 	XST_TRACE(cpu, "exec", ctx);
 	drop(cpu, ctx);
 	fresh(cpu->sys, ctx);

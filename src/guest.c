@@ -281,6 +281,10 @@ static void make_init(struct xst_cpu *cpu, struct xst_guest *guest, uint64_t mas
 
 	if (!mask || insn_of(cpu->bits) < XST_INSN_XSAVE)
 		return;
+	/* In the registers, and known to be INIT there: nothing need be saved to find out. */
+	if (cpu->cur == &guest->ctx && (cpu->bits & XST_B_LIVE) && cpu->sys->xgetbv1 &&
+	    !(mask & ~XST_MASK_USER) && !(xst_w_xinuse(cpu->world) & mask))
+		return;
 	xst_ctx_flush(cpu, &guest->ctx);
 	bv = xst_get64(guest->ctx.area, XST_OFF_XSTATE_BV);
 	if (!(bv & mask))

@@ -235,8 +235,6 @@ static XST_COLD bool elide_save_rare(struct xst_cpu *cpu, struct xst_ctx *ctx)
 /* Save the registers into @ctx. TS is clear. Only FNSAVE leaves them unusable. */
 ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
 {
-	/* A host's image never has what only guests have: to be seen before it is too late. */
-	XST_ASSERT(ctx->guest || !(cpu->mask & XST_MASK_GUEST_ONLY));
 	if ((how.policy & XST_B_SKIP_INIT) &&
 	    (how.plain ? elide_save(cpu, ctx, how.insn) : elide_save_rare(cpu, ctx)))
 		return b | XST_B_INIT;
@@ -309,13 +307,16 @@ ALWAYS_INLINE void scrub_fip(const struct xst_cpu *cpu, const uint8_t *area, enu
 
 /* The image was refused: the task gets fresh state, and the caller can see why in ctx->fault. The
  * restore may have changed registers before it faulted, so everything is loaded anew. */
-static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int vector, uint64_t gone)
+static XST_COLD void load_failed(struct xst_cpu *cpu, struct xst_ctx *ctx, int vector)
 {
+	/* What only another guest had becomes INIT here too: the image has no room for it. */
+	const uint64_t mask = cpu->mask | (cpu->sys->xss & ~cpu->sys->apart);
+
 	cpu->n.loads_failed++;
 	ctx->fault = (uint8_t)vector;
 	XST_TRACE(cpu, "load-failed", ctx);
 	xst_fresh_image(insn_of(cpu->bits), cpu->mask, ctx->area, cpu->sys->layout.bytes);
-	vector = xst_w_load(cpu->world, insn_of(cpu->bits), ctx->area, cpu->mask | gone);
+	vector = xst_w_load(cpu->world, insn_of(cpu->bits), ctx->area, mask);
 	XST_ASSERT(!vector);
 }
 
@@ -346,6 +347,8 @@ static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx
 	const uint64_t mask = sys->mask | ctx->dynamic, xfd = sys->dynamic & ~mask;
 	const uint64_t gone = guests_own(cpu) & ~mask & ~sys->apart;
 
+	/* A host's image never has what only guests have: heard of before a save could write it. */
+	XST_ASSERT(ctx->guest || !(mask & XST_MASK_GUEST_ONLY));
 	if (!ctx->guest)
 		cpu->bits = (cpu->bits & ~XST_B_MASK) | cpu->fixed;
 	if (cpu->mask == mask)
@@ -371,7 +374,7 @@ ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xs
 	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
 	else
-		load_failed(cpu, ctx, vector, gone);
+		load_failed(cpu, ctx, vector);
 }
 
 /* A function of its own, jumped to: on machines without IA32_XFD the others then need no frame. */

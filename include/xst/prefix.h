@@ -25,6 +25,7 @@
 #define xst_device_not_available  XST_PASTE(XST_PREFIX, device_not_available)
 #define xst_ctx_flush             XST_PASTE(XST_PREFIX, ctx_flush)
 #define xst_ctx_changed           XST_PASTE(XST_PREFIX, ctx_changed)
+#define xst_ctx_check             XST_PASTE(XST_PREFIX, ctx_check)
 #define xst_ctx_fork              XST_PASTE(XST_PREFIX, ctx_fork)
 #define xst_ctx_exec              XST_PASTE(XST_PREFIX, ctx_exec)
 #define xst_ctx_exit              XST_PASTE(XST_PREFIX, ctx_exit)

@@ -320,6 +320,22 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx);
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx);
 
 /**
+ * xst_ctx_check() - does @ctx hold nothing but what its kind may have?
+ * @diag: out, optional: the first component that it may not.
+ *
+ * Looks at the components its area is for, and at those that the headers of its images name: XSTATE_BV
+ * and XCOMP_BV. For state that comes from somewhere else (a checkpoint, another kernel), before it is used;
+ * the engine itself tells XST_ASSERT() of a component of guests in a host's image, when it is told of an
+ * edit and when such a context is to own the registers: before a save.
+ *
+ * Context: any ring in which the area can be read; not of a task that runs, unless after
+ *          xst_ctx_flush().
+ * Return:  XST_OK; XST_ERR_GUEST_ONLY for a component that only guests have, in a task's; XST_ERR_ILLEGAL_MASK
+ *          for any other that it may not have here.
+ */
+int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struct xst_diag *diag);
+
+/**
  * xst_ctx_fork() - @child becomes a copy of @parent.
  * @parent: running on this CPU, or not running.
  * @child:  has just been begun (xst_ctx_init()), with an area if @parent has one.

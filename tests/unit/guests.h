@@ -133,6 +133,16 @@ static inline unsigned guest_see(struct guests *g, unsigned cpu, unsigned i, uns
 	return value;
 }
 
+/* The CPU goes, and comes back: after a reset, or not. */
+static inline void guests_resume(struct guests *g, unsigned cpu, bool reset)
+{
+	xst_cpu_offline(&g->r.cpu[cpu]);
+	if (reset)
+		mdl_reset(&g->r.hw[cpu], &g->r.caps);
+	if (xst_cpu_online(&g->r.cpu[cpu], NULL))
+		abort();
+}
+
 /* An exit that the kernel handles by itself. */
 static inline void guest_bounce(struct guests *g, unsigned cpu, unsigned i)
 {

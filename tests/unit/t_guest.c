@@ -5,10 +5,6 @@
  */
 #include "t.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cases.h"
 #include "guests.h"
 
@@ -183,40 +179,6 @@ static void no_tiles_to_be_had(void **state)
 	assert_int_equal(xst_uabi_bytes(&g.r.sys, guest.mask & XST_MASK_USER, NULL), 2696);
 	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &guest, SPR, &d), XST_ERR_ILLEGAL_MASK);
 	assert_int_equal(xst_guest_copy_bytes(&g.r.sys, &guest), 4096);
-}
-
-/* --- a host's state with what only guests have --- */
-
-static uint64_t saves_before;
-
-static void on_abort(int sig)
-{
-	(void)sig;
-	_exit(g.r.hw[0].saves == saves_before ? 42 : 43);
-}
-
-/* The port's hook hears of it before XSAVES runs. */
-static void guest_only_in_a_host(void **state)
-{
-	int status;
-	pid_t pid;
-
-	(void)state;
-	up(XST_INSN_XSAVES, INTEL, CET, WANT, "eager");
-	rig_go(&g.r, 0, &g.r.task[0]);
-	rig_put(&g.r, 0, XST_COMP_AVX, 1);
-	fflush(NULL);
-	pid = fork();
-	if (!pid) {
-		signal(SIGABRT, on_abort);
-		g.r.cpu[0].mask |= XST_MASK_CET_S;
-		saves_before = g.r.hw[0].saves;
-		rig_go(&g.r, 0, &g.r.task[1]);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 42);
 }
 
 /* --- control registers --- */
@@ -396,15 +358,7 @@ static void host_xcr0_before_the_restore(void **state)
 	assert_int_equal(mdl_load(&g.r.hw[0], XST_INSN_XSAVES, g.r.task[0].area, g.r.sys.mask), MDL_GP);
 }
 
-/* --- CPUs that go and come back --- */
-
-static void resume(unsigned c, bool reset)
-{
-	xst_cpu_offline(&g.r.cpu[c]);
-	if (reset)
-		mdl_reset(&g.r.hw[c], &g.r.caps);
-	assert_int_equal(xst_cpu_online(&g.r.cpu[c], NULL), XST_OK);
-}
+/* --- CPUs that go and come back, guests too --- */
 
 /* A stay that a suspend interrupts: IA32_XFD is what the next restore needs, whatever it was. */
 static void xfd_after_resume(void **state)
@@ -421,7 +375,7 @@ static void xfd_after_resume(void **state)
 			xst_guest_load(&g.r.cpu[0], &g.vcpu[0]);
 			guest_put(&g, 0, 0, TILE, 0x44);
 			assert_int_equal(xst_guest_set_xfd(&g.r.cpu[0], &g.vcpu[0], xfd, NULL), XST_OK);
-			resume(0, reset);
+			guests_resume(&g, 0, reset);
 			g.r.hw[0].xfd_err = 0;
 			assert_int_equal(g.r.hw[0].xfd, g.r.cpu[0].xfd);
 			assert_int_equal(guest_see(&g, 0, 0, TILE), on ? 0x44 : 0xffff);
@@ -431,103 +385,6 @@ static void xfd_after_resume(void **state)
 			assert_int_equal(g.r.cpu[0].n.loads_failed + (unsigned)g.r.hw[0].surprise, 0);
 		}
 	}
-}
-
-/* IA32_XSS and software's shadow-stack pointers: the first entry after a resume writes them. */
-static void xss_after_resume(void **state)
-{
-	struct xst_guest *v = &g.vcpu[0];
-	unsigned soft;
-
-	(void)state;
-	for (soft = 0; soft < 2; soft++) {
-		up(XST_INSN_XSAVES, INTEL, soft ? XST_MASK_CET_U : CET, WANT, "auto");
-		assert_int_equal(g.r.sys.guest_cet_s, soft);
-		guest_enable(&g, 0, 0);
-		assert_int_equal(xst_guest_set_direct(&g.r.sys, v, XST_DIRECT_SSP, NULL), XST_OK);
-		xst_guest_load(&g.r.cpu[0], v);
-		guest_put(&g, 0, 0, XST_COMP_CET_U, 0x11);
-		guest_put(&g, 0, 0, XST_COMP_CET_S, 0x12);
-		resume(0, true);
-		assert_int_equal(g.r.hw[0].xss, g.r.sys.xss);
-		assert_true(mdl_is_init(&g.r.hw[0], XST_COMP_CET_S));
-		xst_guest_enter(&g.r.cpu[0], v);
-		assert_int_equal(g.r.hw[0].xss, v->xss);
-		xst_guest_exit(&g.r.cpu[0], v);
-		assert_int_equal(guest_see(&g, 0, 0, XST_COMP_CET_U), 0x11);
-		assert_int_equal(guest_see(&g, 0, 0, XST_COMP_CET_S), 0x12);
-		assert_int_equal(g.r.hw[0].surprise, 0);
-	}
-}
-
-/* --- CET_S --- */
-
-/* In the guest's image, named in XSTATE_BV and XCOMP_BV; never in a host's. */
-static void cet_s_in_the_image(void **state)
-{
-	const uint8_t *image = g.area[0];
-	unsigned p, t;
-
-	(void)state;
-	for (p = 0; p < XST_POLICY_COUNT; p++) {
-		up(XST_INSN_XSAVES, INTEL, CET, WANT, xst_policy_at(p)->name);
-		guest_enable(&g, 0, 0);
-		guest_enable(&g, 0, 1);
-		rig_go(&g.r, 0, &g.r.task[0]);
-		rig_put(&g.r, 0, XST_COMP_AVX, 1);
-		xst_guest_load(&g.r.cpu[0], &g.vcpu[0]);
-		guest_put(&g, 0, 0, XST_COMP_CET_S, 0x21);
-		xst_ctx_flush(&g.r.cpu[0], &g.vcpu[0].ctx);
-		assert_true(xst_get64(image, XST_OFF_XSTATE_BV) & XST_MASK_CET_S);
-		assert_true(xst_get64(image, XST_OFF_XCOMP_BV) & XST_MASK_CET_S);
-		assert_int_equal(xst_get64(image, g.vcpu[0].layout.offset[XST_COMP_CET_S]), 0x21000);
-		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
-		/* Another guest has its own, and on another CPU the first one's is still there. */
-		xst_guest_load(&g.r.cpu[0], &g.vcpu[1]);
-		assert_int_equal(guest_see(&g, 0, 1, XST_COMP_CET_S), 0);
-		guest_put(&g, 0, 1, XST_COMP_CET_S, 0x31);
-		xst_guest_put(&g.r.cpu[0], &g.vcpu[1]);
-		xst_guest_load(&g.r.cpu[1], &g.vcpu[0]);
-		assert_int_equal(guest_see(&g, 1, 0, XST_COMP_CET_S), 0x21);
-		assert_int_equal(rig_see(&g.r, 0, XST_COMP_AVX), 1);
-		for (t = 0; t < RIG_TASKS; t++) {
-			xst_ctx_flush(&g.r.cpu[0], &g.r.task[t]);
-			assert_int_equal((xst_get64(g.r.area[t], XST_OFF_XSTATE_BV) |
-					  xst_get64(g.r.area[t], XST_OFF_XCOMP_BV)) &
-						 XST_MASK_SUPER,
-					 0);
-		}
-	}
-}
-
-/* Software moves the pointers only when another guest's are there. */
-static void cet_s_by_software(void **state)
-{
-	struct xst_guest *a = &g.vcpu[0], *b = &g.vcpu[1];
-	unsigned n;
-
-	(void)state;
-	up(XST_INSN_XSAVES, INTEL, XST_MASK_CET_U, WANT, "auto");
-	assert_int_equal(xst_guest_set_direct(&g.r.sys, a, XST_DIRECT_SSP, NULL), XST_OK);
-	assert_int_equal(a->mask & XST_MASK_CET_S, 0);
-	xst_guest_load(&g.r.cpu[0], a);
-	guest_put(&g, 0, 0, XST_COMP_CET_S, 0x21);
-	for (n = 0; n < 5; n++)
-		guest_bounce(&g, 0, 0);
-	xst_guest_put(&g.r.cpu[0], a);
-	rig_go(&g.r, 0, &g.r.task[0]);
-	rig_put(&g.r, 0, XST_COMP_AVX, 1);
-	xst_guest_load(&g.r.cpu[0], a);
-	assert_int_equal(guest_see(&g, 0, 0, XST_COMP_CET_S), 0x21);
-	assert_int_equal(a->n.ssp_writes, 3);
-	xst_guest_put(&g.r.cpu[0], a);
-	xst_guest_load(&g.r.cpu[0], b);
-	assert_int_equal(guest_see(&g, 0, 1, XST_COMP_CET_S), 0);
-	xst_guest_put(&g.r.cpu[0], b);
-	xst_guest_load(&g.r.cpu[0], a);
-	assert_int_equal(guest_see(&g, 0, 0, XST_COMP_CET_S), 0x21);
-	assert_int_equal(a->n.ssp_writes, 6);
-	assert_int_equal(g.r.hw[0].surprise, 0);
 }
 
 /* A new guest at a dead one's address, in its memory: nothing of it. */
@@ -563,7 +420,6 @@ int main(void)
 		cmocka_unit_test(profiles),
 		cmocka_unit_test(making_one),
 		CASE("ABI-11", no_tiles_to_be_had),
-		cmocka_unit_test(guest_only_in_a_host),
 		cmocka_unit_test(written_when_they_differ),
 		cmocka_unit_test(illegal_values),
 		CASE("ABI-19", xcrs_beyond_the_host),
@@ -571,9 +427,6 @@ int main(void)
 		cmocka_unit_test(direct_writes),
 		CASE("ABI-21", host_xcr0_before_the_restore),
 		CASE("SEC-12", xfd_after_resume),
-		CASE("MIG-17", xss_after_resume),
-		cmocka_unit_test(cet_s_in_the_image),
-		cmocka_unit_test(cet_s_by_software),
 		cmocka_unit_test(memory_of_a_dead_one),
 	};
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests' state as it leaves and comes back: KVM's form and rules, what IA32_XFD disables, resets, and the
- * shadow-stack registers, which go another way.
+ * Guests' state as it leaves and comes back: KVM's form and rules, what IA32_XFD disables, and resets.
  */
 #include "t.h"
 
@@ -376,54 +375,6 @@ static void reset_and_init(void **state)
 	assert_int_equal(g.r.hw[0].surprise, 0);
 }
 
-/* --- shadow-stack registers --- */
-
-static void cet_registers(void **state)
-{
-	static const struct xst_cet cet = {0x12003, {0x1000, 0x2004, 0x3008, 0xffff800000004000}};
-	static const struct xst_cet bad[] = {
-		{0x40, {0}},
-		{0xc00, {0}},
-		{0x800000000003, {0}},
-		{0, {2}},
-		{0, {0, 0x800000000000}},
-		{0, {0, 0, 1}},
-		{0, {0, 0, 0, 3}},
-	};
-	struct xst_cet got;
-	unsigned soft, i;
-
-	(void)state;
-	for (soft = 0; soft < 2; soft++) {
-		up(XST_INSN_XSAVES, INTEL, soft ? XST_MASK_CET_U : CET);
-		load(0);
-		assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &cet, &d), XST_OK);
-		for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-			assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &bad[i], &d),
-					 XST_ERR_INVALID);
-		xst_guest_enter(&g.r.cpu[0], &g.vcpu[0]);
-		for (i = 0; i < 3; i++)
-			assert_int_equal(xst_w_ssp(&g.r.hw[0], i), cet.ssp[i]);
-		assert_int_equal(xst_get64(g.r.hw[0].regs.CET_U, 0), cet.u_cet);
-		xst_guest_exit(&g.r.cpu[0], &g.vcpu[0]);
-		/* User state that comes in leaves them alone. */
-		assert_int_equal(copy_out(1, in), XST_OK);
-		assert_int_equal(copy_in(0, in), XST_OK);
-		xst_guest_get_cet(&g.r.cpu[0], &g.vcpu[0], &got);
-		assert_memory_equal(&got, &cet, sizeof(cet));
-		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
-		xst_guest_get_cet(&g.r.cpu[1], &g.vcpu[0], &got);
-		assert_memory_equal(&got, &cet, sizeof(cet));
-		assert_int_equal(g.r.hw[0].surprise, 0);
-	}
-	/* A guest that has none. */
-	up(XST_INSN_XSAVES, INTEL, 0);
-	assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &cet, &d), XST_ERR_DENIED);
-	xst_guest_get_cet(&g.r.cpu[0], &g.vcpu[0], &got);
-	assert_int_equal(got.u_cet | got.ssp[0] | got.ssp[3], 0);
-	assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &got, &d), XST_OK);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,7 +388,6 @@ int main(void)
 		CASE("SEC-13", disabled_is_init),
 		cmocka_unit_test(device_not_available),
 		CASE("MIG-16", reset_and_init),
-		cmocka_unit_test(cet_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
