@@ -384,7 +384,7 @@ static int read_with(struct opt_parser *p, int *with)
 
 static int make_any(int with, char **command, int words, struct outfile *out, struct outfile *keep)
 {
-	char data[4096], why[300];
+	char data[4096], why[300] = "";
 	int status;
 
 	if (with != WITH_PERF) {
@@ -393,12 +393,14 @@ static int make_any(int with, char **command, int words, struct outfile *out, st
 			return status;
 		if (with == WITH_BPF)
 			return ui_error(usage.cmd, UI_CANNOT, "BPF programs cannot record here: %s", why);
-		ui_note("perf records, which cannot tell used slots from live ones: %s", why);
 	}
 	if (make_temp(data, sizeof(data)))
 		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
 				strerror(errno));
 	status = make(data, command, words, out, keep);
+	if (status == UI_OK && why[0])
+		ui_note("recorded by perf, which cannot tell used slots from live ones, since BPF programs "
+			"cannot record here: %s", why);
 	unlink(data);
 	return status;
 }

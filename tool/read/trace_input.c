@@ -154,6 +154,25 @@ static int read_head(struct trace_input *in)
 	return 0;
 }
 
+/* Packed otherwise than by xz: which program unpacks it, or NULL. */
+static const char *unpacker(const struct trace_input *in)
+{
+	static const struct {
+		uint8_t magic[4], size;
+		const char *name;
+	} packers[] = {
+		{ { 0x1f, 0x8b }, 2, "zcat" },
+		{ { 0x28, 0xb5, 0x2f, 0xfd }, 4, "zstdcat" },
+		{ { 'B', 'Z', 'h' }, 3, "bzcat" },
+	};
+
+	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
+		if (in->head_len >= packers[i].size &&
+		    !memcmp(in->head, packers[i].magic, packers[i].size))
+			return packers[i].name;
+	return NULL;
+}
+
 int trace_input_of(struct trace_input *in, int fd, const char *name)
 {
 	static const uint8_t xz[] = { 0xfd, '7', 'z', 'X', 'Z', 0 };
@@ -163,6 +182,11 @@ int trace_input_of(struct trace_input *in, int fd, const char *name)
 	in->fd = fd;
 	if (read_head(in))
 		return -1;
+	if (unpacker(in)) {
+		snprintf(in->why, sizeof(in->why), "packed; unpack it first, %s FILE | xstate sim -",
+			 unpacker(in));
+		return -1;
+	}
 	if (in->head_len < sizeof(xz) || memcmp(in->head, xz, sizeof(xz)))
 		return 0;
 	if (begin_unpack(in))

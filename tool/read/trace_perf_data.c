@@ -15,7 +15,8 @@
 
 extern char **environ;
 
-static int start(const char *path, int *fd, pid_t *pid)
+/* @words: where its complaints go. */
+static int start(const char *path, int words, int *fd, pid_t *pid)
 {
 	char *argv[] = { "perf", "script", "--ns", "--show-lost-events", "-F",
 			 "comm,tid,cpu,time,event,trace", "-i", (char *)(uintptr_t)path, NULL };
@@ -26,7 +27,10 @@ static int start(const char *path, int *fd, pid_t *pid)
 		return errno;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (words >= 0)
+		posix_spawn_file_actions_adddup2(&files, words, STDERR_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	err = posix_spawnp(pid, getenv("XSTATE_PERF") ? getenv("XSTATE_PERF") : "perf", &files, NULL,
 			   argv, environ);
 	posix_spawn_file_actions_destroy(&files);
@@ -35,6 +39,26 @@ static int start(const char *path, int *fd, pid_t *pid)
 		close(ends[0]);
 	*fd = ends[0];
 	return err;
+}
+
+/* The last line of perf's complaints, as ": line"; or nothing. The ones before are often of no consequence. */
+static void complaint(int words, char *line, size_t size)
+{
+	char text[4096], *end, *p;
+	const ssize_t n = words >= 0 ? pread(words, text, sizeof(text) - 1, 0) : 0;
+
+	line[0] = '\0';
+	if (n <= 0)
+		return;
+	end = text + n;
+	while (end > text && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	*end = '\0';
+	for (p = end; p > text && p[-1] != '\n'; p--)
+		if (p[-1] < ' ' || p[-1] > '~')
+			p[-1] = '?';
+	if (*p)
+		snprintf(line, size, ": %.150s", p);
 }
 
 /* The start of a perf.data as far as it matters here, and of each of its records. */
@@ -104,13 +128,15 @@ static uint64_t lost_in_file(const char *path)
 int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct trace_tally *tally,
 			 char *err, size_t errlen)
 {
-	char sentence[300] = "";
+	const int words = memfd_create("perf", MFD_CLOEXEC);
+	char sentence[300] = "", said[160];
 	struct trace_input in;
 	int fd = -1, status, result, failed;
 	pid_t pid;
 
-	failed = start(path, &fd, &pid);
+	failed = start(path, words, &fd, &pid);
 	if (failed) {
+		close(words);
 		snprintf(err, errlen, "%s: perf, which reads such files, cannot be run: %s", path,
 			 strerror(failed));
 		return TRACE_CANNOT;
@@ -123,9 +149,11 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 	trace_input_close(&in);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	complaint(words, said, sizeof(said));
+	close(words);
 	/* A reader that stops early ends perf with SIGPIPE: then ours is the better reason. */
 	if (WIFEXITED(status) && WEXITSTATUS(status)) {
-		snprintf(err, errlen, "%s: perf script cannot read it", path);
+		snprintf(err, errlen, "%s: perf script cannot read it%s", path, said);
 		return -1;
 	}
 	if (sentence[0])

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-extern const unsigned char record_events[];
+extern const char record_events[];
 extern const size_t record_events_bytes;
 
 #endif
