@@ -266,6 +266,11 @@ put("trace_text", "flags", b"# tracer: nop\n" + b"".join(
         b"sched_migrate_task: comm=sh pid=7 prio=120 orig_cpu=0 dest_cpu=1",
         b"sched_process_exec: filename=/bin/sh pid=9 old_pid=9"])) + b"CPU:1 [LOST 12 EVENTS]\n")
 
+sys.path.insert(0, str(TRACES / "../../sim"))
+import trace_dat
+put("trace_dat", "ftrace", trace_dat.convert(b"".join(ftrace[:60]).decode()))
+put("trace_dat", "perf", trace_dat.convert(b"".join(perf[:60]).decode()))
+
 
 def rec(kind, task=0, cpu=0, flags=0, arg=0, wait=1000):
     return struct.pack("<IIHBBI", wait, task, cpu, kind, flags, arg)
@@ -281,6 +286,7 @@ life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SIGNAL, 1, 0, 0x4
 life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SWITCH, 1, 1, 0x2a, 2)
 life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
 put("trace_compact", "life", b"\1" + life)
+put("trace_compact", "renamed", b"\1" + life + rec(14, 1) + task(0)[16:] + rec(SWITCH, 1, 1, 0x2a, 2))
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
 halves = struct.unpack(f"<{len(life) // 8}Q", life)
 total = (sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64
