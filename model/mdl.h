@@ -88,6 +88,9 @@ struct mdl_cpu {
 	uint64_t xfd_writes;
 	uint64_t guest_writes;       /* of the other registers that are switched for guests */
 	uint64_t skipped;            /* components a save did not write thanks to XMODIFIED */
+#ifndef MDL_TOKENS
+	uint64_t read_bytes, written_bytes; /* of memory, from FXSAVE on */
+#endif
 	uint64_t transitions;        /* legacy SSE instructions over upper halves in use */
 	int surprise;                /* first vector raised where the world contract allows none */
 

@@ -67,6 +67,18 @@ static inline uint32_t mdl_offset(struct mdl_cpu *c, unsigned i, uint64_t xcomp_
 	return c->layout.offset[i];
 }
 
+static inline void mdl_count(struct mdl_cpu *c, uint32_t read, uint32_t written)
+{
+#ifdef MDL_TOKENS
+	(void)c;
+	(void)read;
+	(void)written;
+#else
+	c->read_bytes += read;
+	c->written_bytes += written;
+#endif
+}
+
 #ifdef MDL_TOKENS
 
 #define MDL_X87_TOKEN 32u /* the first byte of ST0 */
@@ -96,6 +108,7 @@ static inline void mdl_x87_out(struct mdl_cpu *c, uint8_t *area)
 	const bool pointers = c->fip == MDL_FIP_ALWAYS || mdl_pending(r);
 
 	memcpy(area, r, 6);
+	mdl_count(c, 0, 6 + 128 + (pointers || c->fip == MDL_FIP_ZERO ? 18 : 0));
 	if (pointers)
 		memcpy(area + 6, r + 6, 18);
 	else if (c->fip == MDL_FIP_ZERO)
@@ -111,6 +124,7 @@ static inline void mdl_x87_in(struct mdl_cpu *c, const uint8_t *area)
 	uint8_t *r = c->regs.X87;
 	uint32_t fcw = (mdl_get16(area) & 0x1f7fu) | 0x40u, fsw = mdl_get16(area + 2) & 0x7f7fu, i;
 
+	mdl_count(c, 24 + 128, 0);
 	mdl_put16(r, fcw);
 	if (fsw & ~fcw & 0x3fu)
 		fsw |= 0x8080u;
@@ -131,18 +145,22 @@ static inline void mdl_x87_in(struct mdl_cpu *c, const uint8_t *area)
 
 static inline void mdl_out(struct mdl_cpu *c, unsigned i, uint8_t *area, uint32_t offset)
 {
-	if (i == XST_COMP_X87)
+	if (i == XST_COMP_X87) {
 		mdl_x87_out(c, area);
-	else
-		memcpy(area + offset, mdl_reg(c, i), mdl_reg_bytes(c, i));
+		return;
+	}
+	memcpy(area + offset, mdl_reg(c, i), mdl_reg_bytes(c, i));
+	mdl_count(c, 0, mdl_reg_bytes(c, i));
 }
 
 static inline void mdl_in(struct mdl_cpu *c, unsigned i, const uint8_t *area, uint32_t offset)
 {
-	if (i == XST_COMP_X87)
+	if (i == XST_COMP_X87) {
 		mdl_x87_in(c, area);
-	else
-		memcpy(mdl_reg(c, i), area + offset, mdl_reg_bytes(c, i));
+		return;
+	}
+	memcpy(mdl_reg(c, i), area + offset, mdl_reg_bytes(c, i));
+	mdl_count(c, mdl_reg_bytes(c, i), 0);
 }
 
 #endif

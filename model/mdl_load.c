@@ -46,6 +46,7 @@ static bool bad_mxcsr(const struct mdl_cpu *c, const uint8_t *area)
 static void read_mxcsr(struct mdl_cpu *c, const uint8_t *area)
 {
 	c->mxcsr = mdl_get32(area + 24);
+	mdl_count(c, 4, 0);
 }
 
 #else
@@ -168,6 +169,8 @@ static int xrstor(struct mdl_cpu *c, bool xrstors, const uint8_t *area, uint64_t
 	}
 	bv = mdl_get64(area + XST_HEADER_OFFSET);
 	xcomp_bv = mdl_get64(area + XST_HEADER_OFFSET + 8);
+	/* The compacted form looks at the whole header, the standard one at its first 24 bytes. */
+	mdl_count(c, xcomp_bv ? 64 : 24, 0);
 	if (bv & rfbm & c->xfd) {
 		c->xfd_err |= bv & rfbm & c->xfd;
 		return MDL_NM;

@@ -77,6 +77,7 @@ static void write_mxcsr(struct mdl_cpu *c, uint8_t *area)
 #else
 	mdl_put32(area + 24, c->mxcsr);
 	mdl_put32(area + 28, c->caps->mxcsr_mask);
+	mdl_count(c, 0, 8);
 #endif
 }
 
@@ -171,10 +172,12 @@ static int xsave(struct mdl_cpu *c, enum xst_insn insn, uint8_t *area, uint64_t 
 			offset -= c->misplace;
 		if (i == XST_COMP_SSE && compact)
 			write_mxcsr(c, area);
-		if (c->xfd & XST_MASK(i))
+		if (c->xfd & XST_MASK(i)) {
 			memset(area + offset, 0, mdl_reg_bytes(c, i));
-		else
+			mdl_count(c, 0, mdl_reg_bytes(c, i));
+		} else {
 			mdl_out(c, i, area, offset);
+		}
 	}
 	if (!compact && (rfbm & (XST_MASK_SSE | XST_MASK_AVX)))
 		write_mxcsr(c, area);
@@ -182,9 +185,11 @@ static int xsave(struct mdl_cpu *c, enum xst_insn insn, uint8_t *area, uint64_t 
 	if (compact) {
 		mdl_put64(area + XST_HEADER_OFFSET, bv);
 		mdl_put64(area + XST_HEADER_OFFSET + 8, xcomp_bv);
+		mdl_count(c, 0, 16);
 	} else {
 		mdl_put64(area + XST_HEADER_OFFSET,
 			  (mdl_get64(area + XST_HEADER_OFFSET) & ~rfbm) | bv);
+		mdl_count(c, 8, 8);
 	}
 	return MDL_OK;
 }

@@ -15,7 +15,7 @@
 
 enum {
 	OPT_FROM = 1, OPT_DIFF, OPT_BASELINE, OPT_LEAVES, OPT_AUDIT, OPT_FOOTPRINT, OPT_HEADER,
-	OPT_XCR0, OPT_XSS, OPT_BASE, OPT_ORDER, OPT_ALIGN, OPT_TASKS,
+	OPT_XCR0, OPT_XSS, OPT_BASE, OPT_ORDER, OPT_ALIGN, OPT_TASKS, OPT_GUEST_STATE, OPT_COSTS,
 };
 
 static const struct opt options[] = {
@@ -30,6 +30,9 @@ static const struct opt options[] = {
 	{ OPT_XSS, 0, "xss", "MASK", "the same for supervisor state" },
 	{ OPT_HEADER, 0, "c-header", "PREFIX", "the layout as C (and assembler) definitions" },
 	{ OPT_FOOTPRINT, 0, "footprint", NULL, "what state costs in memory" },
+	{ OPT_GUEST_STATE, 0, "guest-state", NULL, "CET_S in no task, in guests only, in every task: what\n"
+						   "each costs" },
+	{ OPT_COSTS, 0, "costs", "FILE", "guest-state: prices, as for xstate sim" },
 	{ OPT_BASE, 0, "base", "BYTES", "footprint: the structure that holds it (this kernel's\n"
 					"task_struct)" },
 	{ OPT_ORDER, 0, "slab-order", "N", "footprint: a slab has 2^N pages" },
@@ -49,7 +52,8 @@ static const struct opt_usage usage = {
 		    "xstate cpu --from dumps/*.txt                many, one row each\n"
 		    "xstate cpu --diff a.txt b.txt                will A's state restore on B\n"
 		    "xstate cpu --xcr0 0x202e7 --from spr.txt     would XSETBV accept it\n"
-		    "xstate cpu --footprint --base 10048 --slab-order 3 --align 64\n",
+		    "xstate cpu --footprint --base 10048 --slab-order 3 --align 64\n"
+		    "xstate cpu --guest-state --from spr.txt --base 10048 --slab-order 3 --align 64\n",
 };
 
 struct command {
@@ -63,8 +67,8 @@ static int set_mode(struct command *c, int mode)
 {
 	if (c->mode && c->mode != mode)
 		return ui_error(CPU_CMD, UI_USAGE,
-				"--diff, --baseline, --audit, --leaves, --c-header "
-				"and --footprint exclude each other");
+				"--diff, --baseline, --audit, --leaves, --c-header, "
+				"--footprint and --guest-state exclude each other");
 	c->mode = mode;
 	return UI_OK;
 }
@@ -88,6 +92,9 @@ static int take(struct command *c, struct opt_parser *p, int id)
 	case OPT_HEADER:
 		req->prefix = p->arg;
 		return set_mode(c, id);
+	case OPT_COSTS:
+		req->costs = p->arg;
+		return UI_OK;
 	case OPT_BASE:
 		return opt_get_bytes(p, 1, 1 << 22, &req->base_bytes) ? UI_OK : p->status;
 	case OPT_ORDER:
@@ -122,6 +129,8 @@ static int run_one(const struct command *c, const struct cpu_source *src)
 		return cpu_c_header(src, &c->req);
 	case OPT_FOOTPRINT:
 		return cpu_footprint(src, &c->req);
+	case OPT_GUEST_STATE:
+		return cpu_guest_state(src, &c->req);
 	default:
 		if (c->req.xcr0_given || c->req.xss_given)
 			return cpu_profile(src, &c->req);

@@ -46,6 +46,7 @@ def dump(name):
     return str(SMALL / (name + ".txt"))
 
 
+SAPPHIRE = str(ROOT / "tests/data/cpuid/formats/instlatx64-sapphire-rapids.txt")
 SPR, MILAN, ZEN2 = dump("intel-emeraldrapids-03-c06f2"), dump("amd-k19-milan-1-a00f11"), dump(
     "amd-k17-matisse-01-870f10")
 ADL, SKL, MENDOCINO = dump("intel-meteorlake-07-a06a4"), dump("intel-skylake-01-506e3"), dump(
@@ -217,6 +218,79 @@ def footprint():
     check(run("--footprint", "--base", "10048", "--slab-order", "3", "--align", "63")[0] == 2, "63")
 
 
+def guest_state():
+    """CET_S in no task, in guests only, in every task; sizes by hand."""
+    def ask(cpu, *more, base="10048"):
+        doc = documents("--guest-state", "--base", base, "--slab-order", "3", "--align", "64",
+                        *more, cpu)[0]
+        return doc, doc["cases"]
+
+    def column(cases, key):
+        return [c[key] for c in cases]
+
+    # 576, AVX 256, opmask 64, ZMM_Hi256 512, Hi16_ZMM 1024, PKRU 8, CET_U 16: 2456; 24 more end at 2480.
+    # TILECFG's 64 begin at 2496 either way.
+    doc, cases = ask(SAPPHIRE)
+    check(doc["supported"] and doc["component_bytes"] == 24, doc)
+    check(column(cases, "image_bytes") == [2560, 2560, 2560], cases)
+    check(column(cases, "bytes_per_task") == [10923] * 3, "nothing per task")
+    # PKRU is no part of the library's first image: 2432 + 64; the second, apart: 576 + 16 + 24.
+    check(column(cases, "library_area_bytes") == [2496 + 592, 2496 + 592, 2496 + 616], cases)
+    check(column(cases, "guest_image_bytes") == [2560, 2560, 2560], cases)
+    # Without AMX nothing is behind it.
+    doc, cases = ask(SAPPHIRE, "--xcr0", "0x2e7")
+    check(column(cases, "image_bytes") == [2456, 2456, 2480], cases)
+    check(column(cases, "stride_bytes") == [10048, 10048, 10112], "24 bytes are 64")
+    # 576, AVX 256, PKRU 8, CET_U 16, CET_S 24.
+    doc, cases = ask(MILAN)
+    none, guests, tasks = cases
+    check(column(cases, "image_bytes") == [856, 856, 880], cases)
+    check(column(cases, "library_area_bytes") == [832 + 592, 832 + 592, 832 + 616], cases)
+    check(column(cases, "guest_image_bytes") == [848, 872, 872], cases)
+    check([int(c["task_mask"], 16) >> 11 & 3 for c in cases] == [1, 1, 3] and
+          [int(c["guest_mask"], 16) >> 11 & 3 for c in cases] == [1, 3, 3], "who has CET_S")
+    check(column(cases, "guest_swap_bytes") == [24, 0, 0] and
+          column(cases, "guest_swap_reads_per_exit") == [3, 0, 0], "software's part")
+    # Header 16, x87 152, MXCSR and its mask 8, XMM 256, AVX 256, PKRU 8, CET_U 16; the whole header read,
+    # of MXCSR 4.
+    check([(s["written_bytes"], s["read_bytes"]) for s in none["switch"]] == [(712, 756)], none)
+    check(none["switch"] == guests["switch"] and none["switch"][0]["cet_s"] is None, guests)
+    moved = {s["cet_s"]: s for s in tasks["switch"]}
+    check({k: (v["written_bytes"] - 712, v["read_bytes"] - 756) for k, v in moved.items()} ==
+          {"INIT": (0, 0), "live, unchanged": (0, 24), "live, changed": (24, 24)}, moved)
+    # Two images and so two headers; CR0.TS does not guard PKRU, which WRPKRU switches. The second image is
+    # not the one that was restored from last: what is live is written.
+    check((none["switch"][0]["library_written_bytes"], none["switch"][0]["library_read_bytes"]) ==
+          (712 + 16 - 8, 756 + 64 - 8), none)
+    check({k: (v["library_written_bytes"] - 720, v["library_read_bytes"] - 812)
+           for k, v in moved.items()} ==
+          {"INIT": (0, 0), "live, unchanged": (24, 24), "live, changed": (24, 24)}, moved)
+    # When the slab is full, 24 bytes are a third of it: two objects fit where three did.
+    doc, cases = ask(MILAN, base=str(10048 + 832))
+    check(column(cases, "objects_per_slab") == [3, 3, 2] and
+          column(cases, "bytes_per_task") == [10923, 10923, 16384], cases)
+    check(cases[2]["bytes_for_all_tasks"] == 10000 * 16384, cases)
+    # A CPU without it, and tasks that have no CET_U: as if it had. Nothing is apart otherwise.
+    doc, cases = ask(SKL, "--xcr0", "7")
+    check(not doc["supported"] and column(cases, "image_bytes") == [832, 832, 856], doc)
+    check(column(cases, "library_area_bytes") == [832, 832, 832 + 600], cases)
+    # Prices: a range never is less than nothing, and other tables can be given.
+    for name in ("zen3", "emerald-rapids"):
+        c = ask(MILAN, "--costs", name)[0]["cycles"]
+        check(name in c["source"] and 0 < c["switch"]["low_cycles"] <= c["switch"]["high_cycles"] and
+              0 <= c["one_component_more"]["low_cycles"] <= c["one_component_more"]["high_cycles"], c)
+    code, out, err = run("--guest-state", "--base", "10048", "--slab-order", "3", "--align", "64", SAPPHIRE)
+    words = " ".join(out.split())
+    check(code == 0 and "24 bytes make an image 0 longer, since a component behind begins" in words and
+          "takes no more memory" in words, out)
+    for args, status in ((("--costs", "/nonexistent"), 2), (("--xcr0", "0x5"), 1), (("--xss", "0x1000"), 1)):
+        code, out, err = run("--guest-state", *("--base", "10048", "--slab-order", "3", "--align", "64"),
+                             *args, SAPPHIRE)
+        check(code == status and out == "" and err.count("\n") == 1, f"{args}: {code} {err}")
+    code, out, err = run("--guest-state", "--base", "10048", "--slab-order", "3", "--align", "64", ZEN2)
+    check(code == 1 and "XSAVES" in err, f"{code} {err}")
+
+
 def bad_input():
     with tempfile.TemporaryDirectory() as tmp:
         files = {
@@ -268,7 +342,8 @@ def documented():
     sections = re.split(r"^## ", (ROOT / "docs/json.md").read_text(), flags=re.M)
     for args in ((SPR,), ("--diff", MILAN, ADL), ("--baseline", MILAN, ADL), ("--leaves", SPR),
                  ("--audit", ZEN2),
-                 ("--footprint", "--base", "10048", "--slab-order", "3", "--align", "64", SPR)):
+                 ("--footprint", "--base", "10048", "--slab-order", "3", "--align", "64", SPR),
+                 ("--guest-state", "--base", "10048", "--slab-order", "3", "--align", "64", SPR)):
         doc = documents(*args)[0]
         section = next((s for s in sections if s.startswith(doc["schema"])), "")
         known = set(re.findall(r"`(\w+)`", section)) | {"schema"}
@@ -311,6 +386,7 @@ def main():
     audits()
     header(cc)
     footprint()
+    guest_state()
     bad_input()
     documented()
     manual()

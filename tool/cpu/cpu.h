@@ -22,7 +22,10 @@ struct cpu_request {
 	/* --footprint; 0: find out on this machine */
 	uint64_t base_bytes, slab_order, align_bytes, tasks;
 	bool order_given;
+	const char *costs; /* --guest-state: a built-in table or a file; NULL: by the CPU's vendor */
 };
+
+#define CPU_TASKS_DEFAULT 10000
 
 /* printf for people of what may come from a file: no terminal escape gets through. */
 void cpu_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -42,6 +45,11 @@ int cpu_leaves(const struct cpu_source *src, const struct cpu_request *req);
 int cpu_audit(const struct cpu_source *src);
 int cpu_c_header(const struct cpu_source *src, const struct cpu_request *req);
 int cpu_footprint(const struct cpu_source *src, const struct cpu_request *req);
+int cpu_guest_state(const struct cpu_source *src, const struct cpu_request *req);
+
+/* The structure that holds a task's state, as asked for or as this machine says (footprint.c). */
+struct slab;
+int cpu_find_slab(const struct cpu_request *req, struct slab *s);
 
 /* One caveat with its evidence (findings.c). */
 struct finding {

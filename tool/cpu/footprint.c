@@ -14,8 +14,6 @@
 #include "ui/table.h"
 #include "ui/ui.h"
 
-#define TASKS_DEFAULT 10000
-
 struct footprint {
 	const struct cpu_source *src;
 	struct xst_caps caps; /* with the components the CPU lacks added by comp.def */
@@ -278,7 +276,7 @@ static void print_people(const struct footprint *f)
 }
 
 /* What the command line gives wins over what this machine says. */
-static int find_slab(const struct cpu_request *req, struct slab *s)
+int cpu_find_slab(const struct cpu_request *req, struct slab *s)
 {
 	bool all = req->base_bytes && req->order_given && req->align_bytes;
 
@@ -309,7 +307,7 @@ int cpu_footprint(const struct cpu_source *src, const struct cpu_request *req)
 	struct footprint f = { .src = src, .caps = src->caps };
 	struct in_force now;
 	struct xst_diag d;
-	int status = find_slab(req, &f.slab);
+	int status = cpu_find_slab(req, &f.slab);
 
 	if (status)
 		return status;
@@ -317,7 +315,7 @@ int cpu_footprint(const struct cpu_source *src, const struct cpu_request *req)
 		return ui_error(CPU_CMD, UI_NO, "XSETBV %#llx: #GP: %s",
 				(unsigned long long)req->xcr0, d.rule);
 	f.format = src->caps.xsavec || src->caps.xsaves ? XST_COMPACTED : XST_STANDARD;
-	f.tasks = req->tasks ? req->tasks : TASKS_DEFAULT;
+	f.tasks = req->tasks ? req->tasks : CPU_TASKS_DEFAULT;
 	cpu_in_force(src, false, &now);
 	f.holds = req->xcr0_given	? req->xcr0
 		  : src->enabled_known	? src->xcr0_enabled

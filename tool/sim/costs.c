@@ -43,6 +43,8 @@ void sim_costs_ring0(struct sim_costs *c, bool guest)
 	c->trap = guest ? (struct sim_range){ 400, 4000 } : (struct sim_range){ 300, 1500 };
 	c->ts = guest ? (struct sim_range){ 30, 2000 } : (struct sim_range){ 30, 200 };
 	c->interrupt = guest ? (struct sim_range){ 2000, 20000 } : (struct sim_range){ 1000, 5000 };
+	/* From a plain RDMSR to a WRMSR that serialises; a hypervisor may see either. */
+	c->msr = guest ? (struct sim_range){ 30, 4000 } : (struct sim_range){ 30, 400 };
 	c->init_read = (struct sim_range){ 30, 50 };
 	c->clear = (struct sim_range){ 7, 8 };
 }

@@ -25,6 +25,7 @@ struct sim_costs {
 	struct sim_range trap;         /* #NM round trip, without the load */
 	struct sim_range ts;           /* a write of CR0.TS */
 	struct sim_range interrupt;    /* to another CPU, until its answer */
+	struct sim_range msr;          /* a read or a write of a model-specific register */
 	struct sim_range init_read;    /* XGETBV with ECX = 1 */
 	struct sim_range clear;        /* a program clears its registers before it blocks */
 };
