@@ -11,7 +11,7 @@
  *   fork           the child's is a copy, lock and all; so is what a copied struct gives
  *   thread         shares its process's
  *   request        adds, never takes away: supervisor components least of all
- *   first vCPU     xst_perm_lock_guest(): its images have their size now
+ *   first vCPU     xst_guest_init() locks what guests may have: its image has its size now
  *
  * Pure data; the caller keeps two requests of one process from running at the same time.
  */
