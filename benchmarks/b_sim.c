@@ -80,6 +80,7 @@ static double replay_all(const struct records *r, unsigned from, unsigned to)
 {
 	const struct lane_extra none = { LANE_FETCH, false };
 	const struct sim_use use = { .kind = SIM_USE_LIVE };
+	const struct memo_limits usual = { 0 };
 	struct lane *lanes[XST_POLICY_COUNT];
 	static struct rec batch[REC_BATCH];
 	struct replay *replay;
@@ -90,7 +91,7 @@ static double replay_all(const struct records *r, unsigned from, unsigned to)
 
 	for (unsigned i = from; i <= to; i++)
 		lanes[i - from] = lane_new(xst_policy_at(i), &none, false);
-	replay = replay_new(&use, lanes, to - from + 1);
+	replay = replay_new(&use, lanes, to - from + 1, &usual);
 	t = now();
 	/* Batches are copied as a file's are by read(). */
 	for (size_t i = 0; i < r->count; i += REC_BATCH) {

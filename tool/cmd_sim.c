@@ -21,7 +21,7 @@
 
 enum {
 	O_POLICY = 1, O_USE, O_SIGNALS, O_SECTIONS, O_COSTS, O_TRAP, O_TS, O_IPI, O_GUEST, O_BARE, O_HYPOTHETICAL,
-	O_PROGRAMS, O_SAVE, O_STATE, O_CUT, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
+	O_PROGRAMS, O_DIRECT, O_SAVE, O_STATE, O_CUT, O_MERGE, O_SYNTHETIC, O_SWEEP, O_SEED,
 };
 
 static const struct opt options[] = {
@@ -37,6 +37,7 @@ static const struct opt options[] = {
 	{ O_BARE, 0, "bare-metal", NULL, "assume the traps of a machine without hypervisor" },
 	{ O_HYPOTHETICAL, 0, "hypothetical", NULL, "rows for ideas nobody built" },
 	{ O_PROGRAMS, 0, "programs", NULL, "count by program too" },
+	{ O_DIRECT, 0, "direct", NULL, "run the engine for every record, also where what it\ndoes is known from before: slower, the same counts" },
 	{ O_SAVE, 'o', "save", "FILE", "write the trace as records, for faster reading\n(elsewhere -o is the result; here that is -j > FILE)" },
 	{ O_STATE, 0, "state", "FILE", "begin where FILE left off, and write it: for the\npieces of one trace" },
 	{ O_CUT, 0, "cut", "N", "with --save: pieces of N records, FILE.0, FILE.1" },
@@ -286,6 +287,9 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 		return UI_OK;
 	case O_PROGRAMS:
 		q->assumed = q->plan.programs = true;
+		return UI_OK;
+	case O_DIRECT:
+		q->plan.direct = true;
 		return UI_OK;
 	case O_SAVE:
 		q->plan.save = p->arg;

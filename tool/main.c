@@ -48,13 +48,19 @@
  *     slots.h        from events to records: what Linux does, seen or not (programs.def: what
  *                    a program's name tells; tasks.h: numbers for tasks; pool.h: when Linux's
  *                    random pool takes the registers)
- *     lane.h         one policy: the engine in the counting world
+ *     lane.h         one policy: the engine in the counting world; lane_state.h: its state, out
+ *                    and in (lane_own.h: inside)
+ *     memo.h         what the engine does, remembered: the short path (memo_run.h), the others
+ *                    (memo.c), what is learned (memo_table.c, memo_own.h), begin and end
+ *                    (memo_settle.c)
+ *     machine.h      who runs where; reserve.h: tables that grow in place
  *     replay.h       records checked, summed up, and given to all lanes
  *     run.h          one trace from its bytes to its result
  *     synth.h        a workload that is made up
  *     costs.h        prices as ranges (costs.def: those built in)
  *     even.h         the classic formula of the break-even
  *     hypothesis.h   what if
+ *     load.h         results of ours are read
  *     result.h       sums over traces (result.c), as text (print.c), as JSON (json.c)
  *
  *   record/          xstate record without perf

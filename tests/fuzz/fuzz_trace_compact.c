@@ -2,13 +2,6 @@
 /* Our own records: a first byte says whether head and end are made right, so that the middle is met. */
 #include "fuzz_trace.h"
 
-static int put(void *arg, struct rec *recs, size_t count)
-{
-	struct fuzz_machine *m = arg;
-
-	return replay_batch(m->replay, recs, count);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const bool framed = size && data[0] & 1;
@@ -49,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	fuzz_begin(&m);
 	fuzz_input(&in, bytes, size);
-	bad = trace_read_compact(&in, &place, put, &m, err, sizeof(err));
-	if (bad && !err[0] && !replay_why(m.replay))
+	bad = trace_read_compact(&in, &place, fuzz_put, &m, err, sizeof(err));
+	if (bad && !err[0] && !replay_why(m.replay[0]))
 		abort();
 	fuzz_sentence(err);
 	fuzz_end(&m);

@@ -110,6 +110,11 @@ def traces():
               "a trace without FPU events")
         check(counts(sim("-", "--use", "none", data=bare)[0])[("lazy", None)][4] == 0, "none used, and loads")
 
+        # What the engine did before is remembered, and that is what it does.
+        [direct] = sim(path, "--direct")
+        check(counts(direct) == counts(doc) and direct["cpus"] == doc["cpus"],
+              f"{path}: remembered and run anew differ")
+
         # As records, from standard input too, packed or not.
         r = run("sim", path, "-q", "-o", at("t.xst"))
         check(r.returncode == 0, f"--save: {r.stderr}")
@@ -454,7 +459,8 @@ def manners():
         (["--use", "by-comm=" + at("twice"), "x"], "each name once"),
         (["--trap", "9-3", "x"], "--trap"),
         (["--costs", at("nowhere"), "x"], "nowhere"),
-        (["--costs", at("t.xst"), "x"], "t.xst"),
+        (["--costs", at("t.xst"), "x"], "not a result of xstate bench insn -o"),
+        (["--costs", tmp.name, "x"], "Is a directory"),
         (["--synthetic", "tasks=1,cpus=2"], "--synthetic wants"),
         (["--synthetic", "use=1", "x"], "takes no trace"),
         (["--synthetic", "use=1,,tasks=3"], "--synthetic wants"),

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #ifdef HAVE_JANSSON
-#include <jansson.h>
+#include "sim/load.h"
 #endif
 
 struct builtin {
@@ -159,19 +159,14 @@ static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 
 int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errlen)
 {
-	json_error_t why;
-	json_t *doc = json_load_file(path, 0, &why);
-	const char *schema = json_string_value(json_object_get(doc, "schema"));
+	json_t *doc = sim_load(path, false, "xstate.bench/1", "a result of xstate bench insn -o", err,
+			       errlen);
 	int result = -1;
 
 	memset(c, 0, sizeof(*c));
-	if (!doc)
-		snprintf(err, errlen, "%s: %s", path, why.text);
-	else if (!schema || strcmp(schema, "xstate.bench/1"))
-		snprintf(err, errlen, "%s: not a result of xstate bench insn -o", path);
-	else if (!fill(c, doc, path))
+	if (doc && !fill(c, doc, path))
 		snprintf(err, errlen, "%s: no pair of save and restore was measured in it", path);
-	else
+	else if (doc)
 		result = 0;
 	json_decref(doc);
 	return result;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A result as xstate.sim/1, written and read again: docs/json.md has the keys. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "ui/ui.h"
 
 #ifdef HAVE_JANSSON
-#include <jansson.h>
+#include "sim/load.h"
 #endif
 
 /* Counters of one row: X(key, member). */
@@ -344,37 +343,16 @@ static bool read_doc(const json_t *doc, struct sim_result *r)
 
 int sim_result_read(struct sim_result *r, const char *path, char *err, size_t errlen)
 {
-	FILE *f = strcmp(path, "-") ? fopen(path, "r") : stdin;
-	const char *name = f == stdin ? "standard input" : path, *schema;
-	int result = -1, failed = errno;
-	json_error_t why;
-	json_t *doc;
+	json_t *doc = sim_load(path, true, "xstate.sim/1", "a result of xstate sim -j", err, errlen);
+	int result = -1;
 
 	memset(r, 0, sizeof(*r));
-	if (!f) {
-		snprintf(err, errlen, "%s: %s", name, strerror(failed));
-		return -1;
-	}
-	doc = json_loadf(f, 0, &why);
-	failed = ferror(f) ? errno : 0;
-	schema = json_string_value(json_object_get(doc, "schema"));
-	if (failed)
-		snprintf(err, errlen, "%s: %s", name, strerror(failed));
-	else if (!doc && !why.position)
-		snprintf(err, errlen, "%s: empty, not a result of xstate sim -j", name);
-	else if (!doc)
-		snprintf(err, errlen, "%s: not a result of xstate sim -j: no JSON in line %d", name,
-			 why.line);
-	else if (!schema || strcmp(schema, "xstate.sim/1"))
-		snprintf(err, errlen, "%s: not a result of xstate sim -j", name);
-	else if (!read_doc(doc, r))
+	if (doc && !read_doc(doc, r))
 		snprintf(err, errlen, "%s: a key of xstate.sim/1 is missing or not what it should be",
-			 name);
-	else
+			 strcmp(path, "-") ? path : "standard input");
+	else if (doc)
 		result = 0;
 	json_decref(doc);
-	if (f != stdin)
-		fclose(f);
 	return result;
 }
 #else

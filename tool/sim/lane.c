@@ -1,49 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * One policy, driven by records. Compiled with the counting world, like the engine beside it.
- *
- * Tables are reserved at their largest size and only touched where they are used: pointers to tasks
- * stay valid, and a task's number is its place.
  */
-#include "sim/lane.h"
+#include "sim/lane_own.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <xst/bringup.h>
 #include <xst/kernel.h>
 #include <xst/world.h>
 
-/* All but one cache line of an area is never read or written, but for fork and exec. */
-#define AREA_BYTES XST_EXT_OFFSET
-
-struct lane {
-	struct xst_ctx *ctx;        /* REC_TASKS_MAX */
-	struct xst_cpu *cpus;       /* REC_CPUS_MAX */
-	struct cnt_world *worlds;   /* the same */
-	struct lane_task *tasks;    /* or NULL */
-	/* Only skip_init looks into images. Else all tasks share two areas; two, as a fork copies. */
-	uint8_t (*areas)[AREA_BYTES]; /* or NULL */
-	XST_AREA(shared[2], AREA_BYTES);
-	struct xst_system sys;
-	const struct xst_policy *policy;
-	struct lane_extra extra;
-};
-
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void release(void *p, size_t bytes)
-{
-	if (p)
-		munmap(p, bytes);
-}
+#include "sim/reserve.h"
 
 void cnt_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
 {
@@ -92,8 +60,8 @@ struct lane *lane_new(const struct xst_policy *policy, const struct lane_extra *
 	return l;
 }
 
-/* A CPU appears in the trace. The bring-up of a machine without registers cannot fail. */
-static void begin_cpu(struct lane *l, unsigned id)
+/* The bring-up of a machine without registers cannot fail. */
+void lane_begin_cpu(struct lane *l, unsigned id)
 {
 	struct xst_cpu *cpu = &l->cpus[id];
 
@@ -105,9 +73,9 @@ static void begin_cpu(struct lane *l, unsigned id)
 	xst_cpu_reset_counters(cpu);
 }
 
-static void begin_task(struct lane *l, unsigned task, unsigned which)
+void lane_begin_task(struct lane *l, unsigned task)
 {
-	uint8_t *area = l->areas ? l->areas[task] : l->shared[which];
+	uint8_t *area = l->areas ? l->areas[task] : l->shared;
 
 	if (xst_ctx_init(&l->sys, &l->ctx[task], area, AREA_BYTES))
 		abort();
@@ -125,6 +93,11 @@ static inline void user_mode(struct xst_cpu *cpu, bool used)
 /* The kernel edits the running task's state, which goes back to user mode with it. */
 static void edit(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, uint64_t xstate_bv)
 {
+	const uint32_t home = xst_ctx_home(cur);
+
+	/* Or the CPU that has its only copy would write it later, over whatever is there by then. */
+	if (home != XST_NO_CPU && home != cpu->id)
+		xst_ctx_flush(cpu, cur);
 	if (l->areas)
 		memcpy(cur->area + XST_HEADER_OFFSET, &xstate_bv, sizeof(xstate_bv));
 	xst_ctx_changed(cpu, cur);
@@ -157,8 +130,7 @@ static void run_fork(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, c
 		user_mode(cpu, false);
 		cnt_touch(cpu->world, true);
 	}
-	if (child->area == cur->area)
-		begin_task(l, r->arg, cur->area == l->shared[0]);
+	/* It has just begun: its image is the fresh one. */
 	xst_ctx_fork(cpu, cur, child);
 }
 
@@ -177,14 +149,14 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 	struct xst_ctx *ctx;
 
 	if (r->kind == REC_TASK)
-		begin_task(l, r->task, 0);
+		lane_begin_task(l, r->task);
 	/* The others have neither a CPU nor a task. */
 	if (r->kind < REC_FORK || r->kind > REC_MIGRATE)
 		return;
 	cpu = &l->cpus[r->cpu];
 	ctx = &l->ctx[r->task];
 	if (!cpu->sys)
-		begin_cpu(l, r->cpu);
+		lane_begin_cpu(l, r->cpu);
 	switch (r->kind) {
 	case REC_FORK:
 		run_fork(l, cpu, ctx, r);
@@ -240,7 +212,7 @@ run_switch(struct lane *l, struct xst_cpu *cpus, struct xst_ctx *tasks, const st
 	struct xst_ctx *next = &tasks[r->task];
 
 	if (__builtin_expect(!cpu->sys, 0))
-		begin_cpu(l, r->cpu);
+		lane_begin_cpu(l, r->cpu);
 	next = r->flags & REC_KERNEL ? NULL : next;
 	slot_ends(l, cpu, r, looks_at_init);
 	xst_switch(cpu, cpu->cur, next);
@@ -284,7 +256,7 @@ static void switch_tasks(struct lane *l, struct xst_cpu *cpu, const struct rec *
 	const size_t from = old ? (size_t)(old - l->ctx) : 0, to = next ? r->task : from;
 
 	if (!cpu->sys)
-		begin_cpu(l, r->cpu);
+		lane_begin_cpu(l, r->cpu);
 	slot_ends(l, cpu, r, l->areas);
 	charge(l, cpu, &before, &fetched, from);
 	xst_switch(cpu, old, next);
@@ -362,86 +334,4 @@ struct lane_task lane_take_task(struct lane *l, unsigned task)
 	if (l->tasks)
 		l->tasks[task] = (struct lane_task){ 0 };
 	return t;
-}
-
-/* What of a task and of a CPU goes on where a piece of a trace ends. Pointers become numbers. */
-struct kept_task {
-	uint64_t xstate_bv;
-	uint32_t last_cpu, home;
-	uint8_t use_row, blind, fault, area; /* area: 0 none yet, else which one, plus 1 */
-	uint32_t pkru;
-};
-
-struct kept_cpu {
-	uint32_t cur, owner; /* plus 1 */
-	uint32_t bits;
-	uint8_t begun, kernel_owns, slot, reserved;
-	uint64_t xinuse;
-};
-
-bool lane_keep(const struct lane *l, FILE *out, uint32_t tasks, uint32_t cpus)
-{
-	for (uint32_t i = 0; i < tasks; i++) {
-		const struct xst_ctx *c = &l->ctx[i];
-		struct kept_task k = { .last_cpu = c->last_cpu, .home = c->home, .use_row = c->use_row,
-				       .blind = c->blind, .fault = c->fault, .pkru = c->pkru };
-
-		if (c->area) {
-			k.area = l->areas || c->area == l->shared[0] ? 1 : 2;
-			memcpy(&k.xstate_bv, c->area + XST_HEADER_OFFSET, sizeof(k.xstate_bv));
-		}
-		if (fwrite(&k, sizeof(k), 1, out) != 1)
-			return false;
-	}
-	for (uint32_t i = 0; i < cpus; i++) {
-		const struct xst_cpu *c = &l->cpus[i];
-		const bool kernel = (const void *)c->owner == (const void *)c;
-		struct kept_cpu k = { .begun = c->sys != NULL, .bits = c->bits, .slot = c->slot,
-				      .kernel_owns = kernel, .xinuse = l->worlds[i].xinuse };
-
-		k.cur = c->cur ? (uint32_t)(c->cur - l->ctx) + 1 : 0;
-		k.owner = c->owner && !kernel ? (uint32_t)(c->owner - l->ctx) + 1 : 0;
-		if (fwrite(&k, sizeof(k), 1, out) != 1)
-			return false;
-	}
-	return true;
-}
-
-bool lane_go_on(struct lane *l, FILE *in, uint32_t tasks, uint32_t cpus)
-{
-	for (uint32_t i = 0; i < tasks; i++) {
-		struct xst_ctx *c = &l->ctx[i];
-		struct kept_task k;
-
-		if (fread(&k, sizeof(k), 1, in) != 1)
-			return false;
-		if (!k.area)
-			continue;
-		begin_task(l, i, k.area == 2);
-		if (l->areas)
-			memcpy(c->area + XST_HEADER_OFFSET, &k.xstate_bv, sizeof(k.xstate_bv));
-		c->last_cpu = k.last_cpu;
-		/* A CPU that is asked for it must be there. */
-		c->home = k.home < cpus || k.home >= XST_NO_AREA ? k.home : XST_NO_CPU;
-		c->use_row = k.use_row;
-		c->blind = k.blind;
-		c->fault = k.fault;
-		c->pkru = k.pkru;
-	}
-	for (uint32_t i = 0; i < cpus; i++) {
-		struct xst_cpu *c = &l->cpus[i];
-		struct kept_cpu k;
-
-		if (fread(&k, sizeof(k), 1, in) != 1 || k.cur > tasks || k.owner > tasks)
-			return false;
-		if (!k.begun)
-			continue;
-		begin_cpu(l, i);
-		c->cur = k.cur ? &l->ctx[k.cur - 1] : NULL;
-		c->owner = k.kernel_owns ? (void *)c : k.owner ? &l->ctx[k.owner - 1] : NULL;
-		c->bits = k.bits;
-		c->slot = k.slot;
-		l->worlds[i].xinuse = k.xinuse;
-	}
-	return true;
 }

@@ -4,31 +4,34 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <xst/comp.h>
 
-#define SLOTS_PART 4096u
+#include "sim/memo_run.h"
 
-/* All of a task in one cache line. */
+/* So many records at a time that they stay in the nearest cache from one reader to the next. */
+#define PART 512u
+
+/* What of a task is not needed at every switch. */
 struct who {
 	struct replay_task t;
-	float p;          /* of using the registers, in a slot */
-	uint16_t cpu;     /* where it ran last */
-	bool alive;
-} __attribute__((aligned(64)));
+	float p; /* of using the registers, in a slot */
+};
 
-#define FLAGS 64u /* all that a SWITCH may have */
+#define FLAGS 256u
+#define LIVES 8u
 
 struct replay {
-	uint64_t flag_sums[FLAGS]; /* what they add to struct sums */
+	uint64_t switches[FLAGS][LIVES]; /* how many, by flags and by how live the image was */
 	struct sim_use use;
 	struct lane **lanes;
 	size_t lane_count;
+	struct lane **direct;    /* those that run by themselves */
+	struct memo **memos;     /* the others, eight at most in each; the first shares machine */
+	size_t direct_count, memo_count;
+	memo_step steps[PART];
+	struct machine machine;
 	struct who *who;         /* REC_TASKS_MAX, as far as used */
-	uint32_t cur[REC_CPUS_MAX]; /* task plus 1, kernel threads 0 */
-	uint32_t tasks;          /* highest number so far, plus 1 */
-	unsigned cpus;
 	uint64_t slot_number;    /* seed of the next chance */
 	uint64_t records_before; /* the one that is looked at */
 	uint32_t named;          /* the TASK a NAME belongs to, plus 1 */
@@ -50,7 +53,12 @@ void replay_free(struct replay *r)
 {
 	if (!r)
 		return;
-	munmap(r->who, REC_TASKS_MAX * sizeof(*r->who));
+	for (size_t i = 0; i < r->memo_count; i++)
+		memo_free(r->memos[i]);
+	free(r->memos);
+	free(r->direct);
+	machine_end(&r->machine);
+	release(r->who, REC_TASKS_MAX * sizeof(*r->who));
 	free(r);
 }
 
@@ -106,68 +114,48 @@ static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why
 	return -1;
 }
 
-static inline bool runs(const struct replay *r, uint32_t task)
+/* Which lanes go together, and which alone. */
+static bool begin_memos(struct replay *r, const struct memo_limits *limits)
 {
-	return r->cur[r->who[task].cpu] == task + 1;
+	struct lane *group[MEMO_LANES];
+	size_t count = 0;
+
+	r->direct = calloc(r->lane_count + 1, sizeof(*r->direct));
+	r->memos = calloc(r->lane_count + 1, sizeof(*r->memos));
+	if (!r->direct || !r->memos)
+		return false;
+	for (size_t i = 0; i < r->lane_count; i++) {
+		if (!limits || !lane_can_try(r->lanes[i]))
+			r->direct[r->direct_count++] = r->lanes[i];
+		else
+			group[count++] = r->lanes[i];
+		if (!count || (count < MEMO_LANES && i + 1 < r->lane_count))
+			continue;
+		r->memos[r->memo_count] = memo_new(group, count, limits,
+						   r->memo_count ? NULL : &r->machine);
+		if (!r->memos[r->memo_count++])
+			return false;
+		count = 0;
+	}
+	return true;
 }
 
-/*
- * What a batch adds up to, in registers. Counts of slots are 16 bits wide and side by side, so
- * that one addition serves four: by flags, and by how live the image was.
- */
-struct sums {
-	uint64_t by_flags, by_live, span_ns;
-	uint32_t switches, slots, seen, cpus;
-};
-
-#define LANE(n, i) ((uint64_t)(n) << 16 * (i))
-#define SUM(v, i)  ((v) >> 16 * (i) & 0xffff)
-
-static uint64_t flag_sums(unsigned flags)
-{
-	const uint64_t user = flags & REC_USER ? ~0ull : 0;
-
-	return (LANE(1, 0) | LANE(flags / REC_USED & 1, 1) | LANE(flags / REC_DIGEST & 1, 2) |
-		LANE(flags / REC_BLOCKED & 1, 3)) & user;
-}
-
-struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count)
+struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count,
+			  const struct memo_limits *limits)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->use = *use;
-	for (unsigned i = 0; i < FLAGS; i++)
-		r->flag_sums[i] = flag_sums(i);
 	r->lanes = lanes;
 	r->lane_count = lane_count;
-	r->who = mmap(NULL, REC_TASKS_MAX * sizeof(*r->who), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r->who == MAP_FAILED) {
-		free(r);
+	r->who = reserve(REC_TASKS_MAX * sizeof(*r->who));
+	if (!machine_begin(&r->machine) || !r->who || !begin_memos(r, limits)) {
+		replay_free(r);
 		return NULL;
 	}
 	return r;
-}
-
-static void add_sums(struct sim_totals *n, const struct sums *s)
-{
-	const uint64_t user = SUM(s->by_flags, 0), f = s->by_flags, l = s->by_live;
-
-	n->switches += s->switches;
-	n->slots += s->slots;
-	n->user_slots += user;
-	n->used_slots += SUM(f, 1);
-	n->digest_slots += SUM(f, 2);
-	n->blocked_slots += SUM(f, 3);
-	n->observed_restores += s->seen;
-	n->span_ns += s->span_ns;
-	n->live_sse_slots += SUM(l, 0);
-	n->live_avx_slots += SUM(l, 1);
-	n->live_avx512_slots += SUM(l, 2);
-	n->live_amx_slots += SUM(l, 3);
-	n->live_init_slots += user - (SUM(l, 0) + SUM(l, 1) + SUM(l, 2) + SUM(l, 3));
 }
 
 /* Which slots used the registers was asked otherwise than the file has it. */
@@ -181,44 +169,79 @@ static void assume_use(struct replay *r, struct rec *rec, uint32_t cur)
 		rec->flags |= REC_USED;
 }
 
-static inline __attribute__((always_inline)) int
-check_switch(struct replay *r, struct rec *rec, struct sums *s, bool as_asked, bool programs,
-	     uint32_t tasks)
+static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 {
-	static const uint64_t live_sums[8] = { 0, LANE(1, 0), LANE(1, 1), LANE(1, 2), LANE(1, 3) };
-	const uint32_t cpu = rec->cpu, task = rec->task, arg = rec->arg;
-	struct who *w = &r->who[task];
-	uint32_t cur, flags;
-
 	if (cpu >= REC_CPUS_MAX)
+		return false;
+	r->machine.cpu_count = cpu + 1;
+	return true;
+}
+
+/* Two sums in one register: PART times the longest wait has fewer bits. */
+#define SEEN_SHIFT 44
+
+/* How a batch goes on from the check: what is not known at compile time is decided once for it. */
+struct way {
+	bool as_asked, programs;
+	enum { CHECK_ONLY, QUICK, WIDE } memo;
+	bool steps; /* others want them */
+};
+
+/* @m: of the first memo, if there is one. */
+ALWAYS_INLINE int take_switch(struct replay *r, struct memo *m, struct rec *rec, memo_step *step,
+			      uint64_t *sums, struct way way, enum done *done)
+{
+	struct machine_task *const tasks = r->machine.tasks;
+	struct machine_task *t, *o;
+	struct machine_cpu *c;
+	uint64_t first, second, n;
+	uint32_t cpu, flags;
+	memo_step here;
+	bool lost;
+
+	memcpy(&second, &rec->cpu, sizeof(second));
+	cpu = second & 0xffff;
+	if (UNLIKELY(cpu >= r->machine.cpu_count) && !new_cpu(r, cpu))
 		return bad(r, "a CPU's number is out of range");
-	cur = r->cur[cpu];
-	if (as_asked)
-		assume_use(r, rec, cur);
-	flags = rec->flags;
-	if ((flags & REC_USER) && !cur)
-		return bad(r, "nobody is in user mode");
-	if (programs && cur)
-		r->who[cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
-	s->by_flags += r->flag_sums[flags & (FLAGS - 1)];
-	s->by_live += flags & REC_USER ? live_sums[REC_LIVE_OF(arg)] : 0;
-	s->seen += REC_SEEN(arg);
-	s->span_ns += rec->wait_ns;
-	s->switches++;
-	s->cpus = cpu >= s->cpus ? cpu + 1 : s->cpus;
-	if (flags & REC_KERNEL) {
-		r->cur[cpu] = 0;
-		return 0;
+	c = &r->machine.cpus[cpu];
+	if (way.as_asked) {
+		assume_use(r, rec, c->cur);
+		memcpy(&second, &rec->cpu, sizeof(second));
 	}
-	if (task >= tasks || !w->alive)
+	memcpy(&first, rec, sizeof(first));
+	flags = second >> 24 & 0xff;
+	/* Without branches: what comes is as random as programs are. */
+	n = ((first >> 32) + 1) & ((uint64_t)(flags & REC_KERNEL) - 1);
+	if (UNLIKELY(n > r->machine.task_count))
 		return bad(r, "a task runs that is not there");
-	if (cur != task + 1 && runs(r, task))
-		return bad(r, "a task runs on two CPUs");
-	w->cpu = (uint16_t)cpu;
-	r->cur[cpu] = task + 1;
-	s->slots++;
-	if (programs)
-		w->t.slots++;
+	t = &tasks[c->cur];
+	o = &tasks[n];
+	t->is = IS_WAITING;
+	lost = (c->cur == 0) & (flags / REC_USER);
+	if (UNLIKELY((o->is | lost) & 1))
+		return bad(r, lost ? "nobody is in user mode"
+			    : o->is == IS_DEAD ? "a task runs that is not there"
+			    : "a task runs on two CPUs");
+	o->is = n ? IS_RUNNING : IS_NEW;
+	r->switches[flags][REC_LIVE_OF(second >> 32)]++;
+	*sums += (uint32_t)first + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
+	if (way.programs) {
+		if (c->cur)
+			r->who[c->cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
+		if (n)
+			r->who[n - 1].t.slots++;
+	}
+	here = memo_step_of((uint32_t)n, second, c->cur == n);
+	if (way.steps)
+		*step = here;
+	if (way.memo == QUICK)
+		*done = memo_run_quick(m, c, t, o, here);
+	else if (way.memo == WIDE)
+		*done = memo_run_switch(m, c, t, o, here);
+	else
+		c->cur = (uint32_t)n;
+	if (way.memo != CHECK_ONLY && UNLIKELY(*done != DONE))
+		*step = here;
 	return 0;
 }
 
@@ -228,49 +251,38 @@ static int check_task(struct replay *r, const struct rec *rec)
 
 	if (rec->task >= REC_TASKS_MAX || rec->arg > INT32_MAX)
 		return bad(r, "a task's number is out of range");
-	if (rec->task < r->tasks && r->who[rec->task].alive)
+	if (rec->task < r->machine.task_count && r->machine.tasks[rec->task + 1].is != IS_DEAD)
 		return bad(r, "two tasks have one number");
 	/* In order, but for numbers that are free again. */
-	if (rec->task > r->tasks + 1)
+	if (rec->task > r->machine.task_count + 1)
 		return bad(r, "a task's number is out of order");
-	if (rec->task >= r->tasks)
-		r->tasks = rec->task + 1;
+	if (rec->task >= r->machine.task_count)
+		r->machine.task_count = rec->task + 1;
+	r->machine.tasks[rec->task + 1].is = IS_NEW;
 	w = &r->who[rec->task];
 	memset(w, 0, sizeof(*w));
 	w->t.pid = (int32_t)rec->arg;
 	w->p = (float)r->use.p;
-	r->who[rec->task].alive = 1;
 	r->named = rec->task + 1;
-	return 0;
-}
-
-static int check_exit(struct replay *r, const struct rec *rec)
-{
-	const uint32_t task = rec->task;
-
-	if (!r->who[task].alive || (runs(r, task) && r->who[task].cpu != rec->cpu))
-		return bad(r, "a task exits that is not there");
-	if (runs(r, task))
-		r->cur[rec->cpu] = 0;
-	r->who[task].alive = 0;
-	r->n.exits++;
 	return 0;
 }
 
 static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *rec)
 {
-	const uint32_t task = rec->task;
-	const bool here = rec->cpu < REC_CPUS_MAX && r->cur[rec->cpu] == task + 1;
+	const uint32_t task = rec->task, tasks = r->machine.task_count;
+	const bool here = rec->cpu < REC_CPUS_MAX && task < tasks &&
+			  r->machine.cpus[rec->cpu].cur == task + 1;
+	uint8_t *is = &r->machine.tasks[task < tasks ? task + 1 : 0].is;
 
 	if (rec->cpu >= REC_CPUS_MAX && rec->kind != REC_NAME && rec->kind != REC_END)
 		return bad(r, "a CPU's number is out of range");
-	if (task >= r->tasks && rec->kind >= REC_FORK && rec->kind <= REC_MIGRATE &&
+	if (task >= tasks && rec->kind >= REC_FORK && rec->kind <= REC_MIGRATE &&
 	    rec->kind != REC_SECTION)
 		return bad(r, "a task acts that is not there");
 	switch (rec->kind) {
 	case REC_FORK:
 		r->n.forks++;
-		return here && rec->arg < r->tasks && r->who[rec->arg].alive && !runs(r, rec->arg)
+		return here && rec->arg < tasks && r->machine.tasks[rec->arg + 1].is == IS_NEW
 			       ? 0 : bad(r, "a fork without parent or child");
 	case REC_EXEC:
 		r->n.execs++;
@@ -278,7 +290,11 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		return here ? 0 : bad(r, "an exec of a task that does not run");
 	case REC_EXIT:
 		mark_used(r, rec);
-		return check_exit(r, rec);
+		r->n.exits++;
+		if (*is == IS_DEAD || (*is == IS_RUNNING && !here))
+			return bad(r, "a task exits that is not there");
+		*is = IS_DEAD;
+		return 0;
 	case REC_SIGNAL:
 		r->n.signals++;
 		r->n.signals_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
@@ -291,7 +307,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		return 0;
 	case REC_MIGRATE:
 		r->n.migrations++;
-		return !runs(r, task) ? 0 : bad(r, "a task migrates while it runs");
+		return *is != IS_RUNNING ? 0 : bad(r, "a task migrates while it runs");
 	case REC_TASK:
 		return check_task(r, rec);
 	case REC_NAME:
@@ -303,7 +319,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		return 0;
 	case REC_RENAME:
 		r->named = task + 1;
-		return task < r->tasks && r->who[task].alive ? 0
+		return task < tasks && *is != IS_DEAD ? 0
 			: bad(r, "a name for a task that is not there");
 	case REC_PAUSE:
 		r->n.span_ns += rec->arg * 1000000000ull;
@@ -337,60 +353,126 @@ static void end_program(struct replay *r, uint32_t task)
 	r->who[task].t.slots = r->who[task].t.used = 0;
 }
 
-/* All records of one batch; how many were good is the return. */
-static inline __attribute__((always_inline)) size_t
-check_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at, bool as_asked,
-	    bool programs)
+/* Everything that is not a switch. */
+static __attribute__((noinline)) int take_rare(struct replay *r, struct memo *m, struct rec *rec,
+					       memo_step *step, enum done *done)
 {
-	struct sums s = { 0 };
-	uint32_t tasks = r->tasks;
+	struct machine_cpu *c = &r->machine.cpus[rec->cpu < REC_CPUS_MAX ? rec->cpu : 0];
+
+	*step = (uint64_t)rec->kind << 48;
+	if (check_rare(r, rec))
+		return -1;
+	if (m)
+		*done = memo_run_rare(m, rec);
+	else if (rec->kind == REC_EXIT && c->cur == rec->task + 1)
+		c->cur = 0;
+	return 0;
+}
+
+/*
+ * The records of one batch, as far as they go one way; how many were good is the return. @exit_at:
+ * the last of them, and the lanes are wanted as of there.
+ */
+ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count, size_t *exit_at,
+				struct way way)
+{
+	struct memo *const m = way.memo == CHECK_ONLY ? NULL : r->memos[0];
+	uint64_t span_ns = 0, sums = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		struct rec *rec = &recs[i];
+		enum done done = DONE;
+		bool last = false;
 
-		if (__builtin_expect(rec->kind == REC_SWITCH, 1)) {
-			if (check_switch(r, rec, &s, as_asked, programs, tasks))
+		if (LIKELY(rec->kind == REC_SWITCH)) {
+			if (take_switch(r, m, rec, &r->steps[i], &sums, way, &done))
 				break;
-			continue;
+		} else {
+			span_ns += rec->kind == REC_NAME ? 0 : rec->wait_ns;
+			r->records_before = r->n.records + i;
+			if (take_rare(r, m, rec, &r->steps[i], &done))
+				break;
+			last = rec->kind == REC_END ||
+			       (way.programs && (rec->kind == REC_EXIT || rec->kind == REC_RENAME));
+			if (last)
+				*exit_at = i;
 		}
-		s.span_ns += rec->kind == REC_NAME ? 0 : rec->wait_ns;
-		r->records_before = r->n.records + i;
-		if (check_rare(r, rec))
-			break;
-		tasks = r->tasks;
-		if (rec->kind == REC_END ||
-		    (programs && (rec->kind == REC_EXIT || rec->kind == REC_RENAME))) {
-			*exit_at = i++;
+		if (way.memo != CHECK_ONLY && UNLIKELY(done != DONE))
+			last |= !memo_again(m, rec, r->steps[i], done);
+		if (UNLIKELY(last)) {
+			i++;
 			break;
 		}
 	}
-	add_sums(&r->n, &s);
-	r->cpus = s.cpus > r->cpus ? s.cpus : r->cpus;
+	r->n.span_ns += span_ns + (sums & ((1ull << SEEN_SHIFT) - 1));
+	r->n.observed_restores += sums >> SEEN_SHIFT;
 	r->n.records += i;
 	return i;
 }
 
+static size_t take_part(struct replay *r, struct rec *recs, size_t count, size_t *exit_at)
+{
+	const struct memo *m = r->memo_count && !r->memos[0]->direct ? r->memos[0] : NULL;
+	const bool as_asked = r->use.kind != SIM_USE_LIVE;
+
+	if (r->on_exit)
+		return take_batch(r, recs, count, exit_at,
+				  (struct way){ as_asked, true, CHECK_ONLY, true });
+	if (as_asked)
+		return !m ? take_batch(r, recs, count, exit_at,
+				       (struct way){ true, false, CHECK_ONLY, true })
+			  : take_batch(r, recs, count, exit_at, (struct way){ true, false, WIDE, true });
+	if (!m)
+		return take_batch(r, recs, count, exit_at,
+				  (struct way){ false, false, CHECK_ONLY, true });
+	if (m->quick)
+		return take_batch(r, recs, count, exit_at, (struct way){ false, false, QUICK, false });
+	return r->memo_count > 1
+		       ? take_batch(r, recs, count, exit_at, (struct way){ false, false, WIDE, true })
+		       : take_batch(r, recs, count, exit_at, (struct way){ false, false, WIDE, false });
+}
+
+/* The totals that are sums over switches. */
+static void add_switches(struct replay *r)
+{
+	struct sim_totals *n = &r->n;
+	uint64_t *lives = &n->live_init_slots;
+
+	for (unsigned flags = 0; flags < FLAGS; flags++)
+		for (unsigned live = 0; live < LIVES; live++) {
+			const uint64_t count = r->switches[flags][live];
+			const uint64_t user = flags & REC_USER ? count : 0;
+
+			n->switches += count;
+			n->slots += flags & REC_KERNEL ? 0 : count;
+			n->user_slots += user;
+			n->used_slots += flags & REC_USED ? user : 0;
+			n->digest_slots += flags & REC_DIGEST ? user : 0;
+			n->blocked_slots += flags & REC_BLOCKED ? user : 0;
+			lives[live < REC_LIVES ? live : REC_INIT] += user;
+		}
+	memset(r->switches, 0, sizeof(r->switches));
+}
+
 int replay_batch(struct replay *r, struct rec *recs, size_t count)
 {
-	const bool as_asked = r->use.kind != SIM_USE_LIVE, programs = r->on_exit;
-
 	while (count) {
-		/* 16 bits must be enough for each sum. */
-		const size_t part = count < SLOTS_PART ? count : SLOTS_PART;
+		const size_t part = count < PART ? count : PART;
+		const bool shared = r->memo_count && !r->memos[0]->direct;
 		size_t stop = SIZE_MAX, good;
 
 		if (r->ended)
 			return bad(r, "records behind the end");
-		good = programs ? check_batch(r, recs, part, &stop, as_asked, true)
-		     : as_asked ? check_batch(r, recs, part, &stop, true, false)
-				: check_batch(r, recs, part, &stop, false, false);
+		good = take_part(r, recs, part, &stop);
 		if (r->why)
 			return -1;
-		for (size_t k = 0; k < r->lane_count; k++)
-			lane_run(r->lanes[k], recs, good);
+		for (size_t k = shared; k < r->memo_count; k++)
+			memo_run(r->memos[k], recs, r->steps, good);
+		for (size_t k = 0; k < r->direct_count; k++)
+			lane_run(r->direct[k], recs, good);
 		/* The lanes are up to date: a task's counts can be taken. */
-		if (stop != SIZE_MAX && programs && recs[stop].kind != REC_END)
+		if (stop != SIZE_MAX && r->on_exit && recs[stop].kind != REC_END)
 			end_program(r, recs[stop].task);
 		recs += good;
 		count -= good;
@@ -405,25 +487,33 @@ const char *replay_why(const struct replay *r)
 
 int replay_end(struct replay *r, struct sim_totals *out, bool *more)
 {
+	for (size_t i = 0; i < r->memo_count; i++)
+		memo_settle(r->memos[i]);
 	if (r->on_exit)
-		for (uint32_t i = 0; i < r->tasks; i++)
-			if (r->who[i].alive)
+		for (uint32_t i = 0; i < r->machine.task_count; i++)
+			if (r->machine.tasks[i + 1].is != IS_DEAD)
 				r->on_exit(r->on_exit_arg, i);
+	add_switches(r);
 	*more = r->more;
 	r->n.traces = !r->more;
-	r->n.cpu_ns = r->n.span_ns * r->cpus;
+	r->n.cpu_ns = r->n.span_ns * r->machine.cpu_count;
 	*out = r->n;
 	return r->ended ? 0 : bad(r, "cut off");
 }
 
 unsigned replay_cpus(const struct replay *r)
 {
-	return r->cpus;
+	return r->machine.cpu_count;
+}
+
+const struct memo *replay_memo(const struct replay *r, size_t i)
+{
+	return i < r->memo_count ? r->memos[i] : NULL;
 }
 
 const struct replay_task *replay_task(const struct replay *r, uint32_t number)
 {
-	return number < r->tasks ? &r->who[number].t : NULL;
+	return number < r->machine.task_count ? &r->who[number].t : NULL;
 }
 
 void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), void *arg)
@@ -443,9 +533,10 @@ struct kept {
 
 static struct kept kept_head(const struct replay *r, const struct rec_place *place)
 {
-	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count, .tasks = r->tasks,
-			  .cpus = r->cpus, .piece = place->piece, .sum = place->sum,
-			  .slot_number = r->slot_number, .named = r->named };
+	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count,
+			  .tasks = r->machine.task_count, .cpus = r->machine.cpu_count,
+			  .piece = place->piece, .sum = place->sum, .slot_number = r->slot_number,
+			  .named = r->named };
 
 	strncpy(k.version, XSTATE_VERSION, sizeof(k.version) - 1);
 	return k;
@@ -455,12 +546,42 @@ bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *plac
 {
 	const struct kept k = kept_head(r, place);
 	bool ok = fwrite(&k, sizeof(k), 1, out) == 1 &&
-		  fwrite(r->who, sizeof(*r->who), r->tasks, out) == r->tasks &&
-		  fwrite(r->cur, sizeof(*r->cur), r->cpus, out) == r->cpus;
+		  fwrite(r->who, sizeof(*r->who), k.tasks, out) == k.tasks;
 
+	for (uint32_t i = 1; ok && i <= k.tasks; i++)
+		ok = fputc(r->machine.tasks[i].is, out) != EOF;
+	for (uint32_t i = 0; ok && i < k.cpus; i++)
+		ok = fwrite(&r->machine.cpus[i].cur, sizeof(uint32_t), 1, out) == 1;
+	for (size_t i = 0; i < r->memo_count; i++)
+		memo_settle(r->memos[i]);
 	for (size_t i = 0; ok && i < r->lane_count; i++)
-		ok = lane_keep(r->lanes[i], out, r->tasks, r->cpus);
+		ok = lane_keep(r->lanes[i], out, k.tasks, k.cpus);
 	return ok;
+}
+
+/* Who runs where; false when two say otherwise. */
+static bool machine_go_on(struct machine *m, FILE *in)
+{
+	uint32_t running = 0;
+
+	for (uint32_t i = 1; i <= m->task_count; i++) {
+		const int is = fgetc(in);
+
+		if (is < IS_NEW || is > IS_DEAD)
+			return false;
+		running += is == IS_RUNNING;
+		m->tasks[i].is = (uint8_t)is;
+	}
+	for (uint32_t i = 0; i < m->cpu_count; i++) {
+		uint32_t cur;
+
+		if (fread(&cur, sizeof(cur), 1, in) != 1 || cur > m->task_count ||
+		    (cur && m->tasks[cur].is != IS_RUNNING))
+			return false;
+		m->cpus[i].cur = cur;
+		running -= cur > 0;
+	}
+	return !running;
 }
 
 bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place)
@@ -470,25 +591,23 @@ bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place)
 	if (fread(&k, sizeof(k), 1, in) != 1 || memcmp(k.magic, mine.magic, sizeof(k.magic)) ||
 	    memcmp(k.version, mine.version, sizeof(k.version)) || k.lanes != mine.lanes ||
 	    k.tasks > REC_TASKS_MAX || k.cpus > REC_CPUS_MAX || k.named > k.tasks ||
-	    fread(r->who, sizeof(*r->who), k.tasks, in) != k.tasks ||
-	    fread(r->cur, sizeof(*r->cur), k.cpus, in) != k.cpus)
+	    fread(r->who, sizeof(*r->who), k.tasks, in) != k.tasks)
 		return false;
 	for (uint32_t i = 0; i < k.tasks; i++) {
 		r->who[i].t.name[sizeof(r->who[i].t.name) - 1] = '\0';
 		r->who[i].t.slots = r->who[i].t.used = 0;
-		if (r->who[i].cpu >= REC_CPUS_MAX)
-			return false;
 	}
-	for (uint32_t i = 0; i < k.cpus; i++)
-		if (r->cur[i] > k.tasks)
-			return false;
-	r->tasks = k.tasks;
-	r->cpus = k.cpus;
+	r->machine.task_count = k.tasks;
+	r->machine.cpu_count = k.cpus;
+	if (!machine_go_on(&r->machine, in))
+		return false;
 	r->slot_number = k.slot_number;
 	r->named = k.named;
 	*place = (struct rec_place){ k.piece, k.sum };
 	for (size_t i = 0; i < r->lane_count; i++)
 		if (!lane_go_on(r->lanes[i], in, k.tasks, k.cpus))
 			return false;
+	for (size_t i = 0; i < r->memo_count; i++)
+		memo_begin(r->memos[i], k.tasks, k.cpus);
 	return true;
 }

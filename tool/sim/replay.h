@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "sim/lane.h"
+#include "sim/memo.h"
 
 /* Sums over traces: X(name in JSON). */
 #define SIM_TOTALS(X)                                                                              \
@@ -63,9 +64,12 @@ struct replay_task {
 };
 
 /**
- * replay_new() - a trace begins. @lanes stay the caller's.
+ * replay_new() - a trace begins. @lanes stay the caller's; they are up to date after replay_end().
+ * @limits: what may be remembered of what the engine did (memo.h). NULL: nothing, it runs for every
+ *          record. The counts are the same, it takes longer.
  */
-struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count);
+struct replay *replay_new(const struct sim_use *use, struct lane **lanes, size_t lane_count,
+			  const struct memo_limits *limits);
 void replay_free(struct replay *r);
 
 /**
@@ -88,6 +92,11 @@ const char *replay_why(const struct replay *r);
 int replay_end(struct replay *r, struct sim_totals *out, bool *more);
 
 unsigned replay_cpus(const struct replay *r);
+
+/**
+ * replay_memo() - what remembers the lanes, eight at most in each; NULL beyond the last.
+ */
+const struct memo *replay_memo(const struct replay *r, size_t i);
 
 /**
  * replay_task() - who task @number is; NULL beyond the last.

@@ -212,6 +212,7 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 		 const char *source, char *err, size_t errlen)
 {
 	const struct slots_sink sink = { put, run };
+	const struct memo_limits usual = { 0 };
 	size_t i;
 
 	memset(run, 0, sizeof(*run));
@@ -232,7 +233,8 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 		if (!run->lanes[i])
 			break;
 	}
-	run->replay = replay_new(&plan->use, run->lanes, run->own.row_count);
+	run->replay = replay_new(&plan->use, run->lanes, run->own.row_count,
+				 plan->direct ? NULL : &usual);
 	run->slots = slots_new(&sink, plan->signals, plan->sections);
 	if (i < run->own.row_count || !run->replay || !run->slots) {
 		snprintf(err, errlen, "out of memory");

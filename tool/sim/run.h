@@ -14,6 +14,7 @@ struct sim_plan {
 	enum slots_signals signals;
 	enum slots_sections sections;
 	bool programs;           /* count by program too: slower */
+	bool direct;             /* the engine for every record: slower, and the same */
 	const char *save;        /* write the records there, or NULL */
 	struct outfile *into; /* ... into this, opened already; or NULL */
 	uint64_t cut;            /* in pieces of so many: save.0, save.1 and on; 0: whole */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside a lane: for lane.c, which drives it, and lane_state.c, which takes its state out and puts it in. */
+#ifndef SIM_LANE_OWN_H
+#define SIM_LANE_OWN_H
+
+#include "sim/lane_state.h"
+
+/* All but one cache line of an area is never read or written, but for fork and exec. */
+#define AREA_BYTES XST_EXT_OFFSET
+
+struct lane {
+	struct xst_ctx *ctx;        /* REC_TASKS_MAX */
+	struct xst_cpu *cpus;       /* REC_CPUS_MAX */
+	struct cnt_world *worlds;   /* the same */
+	struct lane_task *tasks;    /* or NULL */
+	/* Only skip_init looks into images. Else all tasks share one area, and who made it is forgotten. */
+	uint8_t (*areas)[AREA_BYTES]; /* or NULL */
+	XST_AREA(shared, AREA_BYTES);
+	struct xst_system sys;
+	const struct xst_policy *policy;
+	struct lane_extra extra;
+};
+
+/* A CPU appears in the trace; a task gets its number. */
+void lane_begin_cpu(struct lane *l, unsigned id);
+void lane_begin_task(struct lane *l, unsigned task);
+
+#endif
