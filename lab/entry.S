@@ -8,6 +8,8 @@
  * supervisor page), so nothing is swapped here. No stub touches a register that
  * the engine manages.
  */
+#include "asm.h"
+
 	.text
 
 /* struct frame in arch.h mirrors this order. */
@@ -79,20 +81,10 @@ task_first_kernel:
 /* void arch_switch_stack(uintptr_t *save_sp, uintptr_t next_sp) */
 	.globl	arch_switch_stack
 arch_switch_stack:
-	push	%rbx
-	push	%rbp
-	push	%r12
-	push	%r13
-	push	%r14
-	push	%r15
+	push_callee_saved
 	mov	%rsp, (%rdi)
 	mov	%rsi, %rsp
-	pop	%r15
-	pop	%r14
-	pop	%r13
-	pop	%r12
-	pop	%rbp
-	pop	%rbx
+	pop_callee_saved
 	ret
 
 /*

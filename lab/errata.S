@@ -4,11 +4,7 @@
  * question. Each returns the vector that was raised, 0 for none: the fix-up table
  * sends a fault on to the label behind, with the vector in %rcx (cpu.c).
  */
-	.macro	fixup fault:req, resume:req
-	.pushsection .extable, "a"
-	.quad	\fault, \resume
-	.popsection
-	.endm
+#include "asm.h"
 
 	.text
 

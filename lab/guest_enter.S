@@ -6,26 +6,10 @@
  *
  * Ref: AMD64 APM vol. 2, "VMRUN Instruction"; SDM vol. 3C, "VM Entries", "VM Exits"
  */
+#include "asm.h"
+
 #define VMCS_HOST_RSP	0x6c14
 #define VMCS_HOST_RIP	0x6c16
-
-	.macro	push_callee_saved
-	push	%rbx
-	push	%rbp
-	push	%r12
-	push	%r13
-	push	%r14
-	push	%r15
-	.endm
-
-	.macro	pop_callee_saved
-	pop	%r15
-	pop	%r14
-	pop	%r13
-	pop	%r12
-	pop	%rbp
-	pop	%rbx
-	.endm
 
 /* All but RAX and RSP; RDI, which points to them, last. No flag changes. */
 	.macro	load_guest

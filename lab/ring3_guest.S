@@ -6,11 +6,7 @@
  *
  * This is the user part of the image, and ring 0 of a guest.
  */
-	.macro	fixup fault:req, resume:req
-	.pushsection .extable, "a"
-	.quad	\fault, \resume
-	.popsection
-	.endm
+#include "asm.h"
 
 #define CR0_TS	8
 

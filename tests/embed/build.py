@@ -62,6 +62,15 @@ def compiles(cc, args, what):
     return expect(done_.returncode == 0, what, done_.stderr[:2000])
 
 
+def example_arguments():
+    """ROOT DIST COMPILER, and all that an example needs is here."""
+    root, dist, cc = arguments(3)
+    for tool in "qemu-system-x86_64", "objcopy", "make", str(cc):
+        if not shutil.which(tool):
+            skip(f"no {tool} here")
+    return root.resolve(), dist.resolve(), str(cc)
+
+
 def make(folder, dist, cc, *more):
     """An example's own Makefile, with the two files of `make dist`."""
     return run(["make", "-C", folder, f"XST={dist}", f"CC={cc}", *more], timeout=100)

@@ -30,11 +30,7 @@ def check_counts(lines, log, readme):
 
 
 def main():
-    root, dist, cc = build.arguments(3)
-    root, dist, cc = root.resolve(), dist.resolve(), str(cc)
-    for tool in "qemu-system-x86_64", "objcopy", "make", cc:
-        if not shutil.which(tool):
-            build.skip(f"no {tool} here")
+    root, dist, cc = build.example_arguments()
     with tempfile.TemporaryDirectory() as name:
         for example in "minikernel", "minihv":
             shutil.copytree(root / "examples" / example, pathlib.Path(name) / example)

@@ -18,11 +18,7 @@ TWINS = {"gcc": "SKIP_RESTORE", "clang": "SKIP_SAVE"}
 
 
 def main():
-    root, dist, cc = build.arguments(3)
-    root, dist, cc = root.resolve(), dist.resolve(), str(cc)
-    for tool in "qemu-system-x86_64", "objcopy", "make", cc:
-        if not shutil.which(tool):
-            build.skip(f"no {tool} here")
+    root, dist, cc = build.example_arguments()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name) / "minikernel"
         shutil.copytree(root / "examples/minikernel", folder)
