@@ -49,7 +49,7 @@ extern const struct experiment exp_yield, exp_pipe, exp_flip, exp_leak, exp_prel
 	exp_owner, exp_replay,
 	exp_errata, exp_images, exp_slots, exp_live, exp_migrate, exp_pending,
 	exp_signal,
-	exp_mask, exp_xor, exp_irq, exp_efi, exp_mmx, exp_guest,
+	exp_mask, exp_xor, exp_irq, exp_efi, exp_mmx, exp_guest, exp_cet_s,
 	exp_selftest_panic, exp_selftest_triple, exp_selftest_hang,
 	exp_selftest_watchdog;
 

@@ -32,6 +32,7 @@ static const struct experiment *const list[] = {
 	&exp_images,
 	&exp_replay,
 	&exp_guest,
+	&exp_cet_s,
 #endif
 	&exp_selftest_panic,
 	&exp_selftest_triple,
@@ -51,7 +52,7 @@ void experiment_choose(void)
 #ifndef __x86_64__
 	if (text_equal(args.experiment, "errata") || text_equal(args.experiment, "images") ||
 	    text_equal(args.experiment, "replay") || text_equal(args.experiment, "xor") ||
-	    text_equal(args.experiment, "guest"))
+	    text_equal(args.experiment, "guest") || text_equal(args.experiment, "cet-s"))
 		report_skipped("this experiment is the 64-bit lab's");
 #endif
 	if (!experiment) {

@@ -37,6 +37,8 @@ const struct lab_experiment lab_experiments[] = {
 	{ "mmx", "MMX copies before CR4.OSFXSR and over pending x87 exceptions", 1, false, true, false },
 	{ "guest", "guests under SVM and VMX: registers on both sides of every exit", 2, false,
 	  true, false },
+	{ "cet-s", "CET_S in no task, in guests only, in every task: what the engine executes", 1, false,
+	  false, false },
 	{ "errata", "what the machine does otherwise than the manuals say", 1, false, false,
 	  false },
 	{ "images", "do XRSTORS, XRSTOR and FXRSTOR do what the library predicts?", 1, false, false,

@@ -255,8 +255,68 @@ static void print_live(FILE *out, const struct lab_plan *plan)
 	table_free(t);
 }
 
+/* One step of `cet-s`: for each event the instructions, the saves and loads, the writes of MSRs. */
+static void step_cell(struct table *t, const json_t *p, const char *step)
+{
+	char name[4][48];
+	double events;
+
+	snprintf(name[0], sizeof(name[0]), "%s_events", step);
+	snprintf(name[1], sizeof(name[1]), "%s_instructions", step);
+	snprintf(name[2], sizeof(name[2]), "%s_moves", step);
+	snprintf(name[3], sizeof(name[3]), "%s_msr_writes", step);
+	events = number(p, name[0]);
+	table_cell(t, "%.0f+%.0f+%.0f", number(p, name[1]) / events, number(p, name[2]) / events,
+		   number(p, name[3]) / events);
+}
+
+static void print_cet_s(FILE *out, const struct lab_plan *plan)
+{
+	static const char *const steps[] = { "eager", "deferred", "stay", "visit" };
+	struct table *t = table_new();
+	bool any = false;
+
+	table_column(t, "CET_S", TABLE_LEFT);
+	table_column(t, "task's bytes", TABLE_RIGHT);
+	table_column(t, "guest's", TABLE_RIGHT);
+	table_column(t, "eager switch", TABLE_RIGHT);
+	table_column(t, "deferred", TABLE_RIGHT);
+	table_column(t, "exit and entry", TABLE_RIGHT);
+	table_column(t, "visit to a guest", TABLE_RIGHT);
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct lab_job *job = &plan->jobs[i];
+		json_t *p;
+		size_t k;
+
+		if (!is_run_of(job, "cet-s"))
+			continue;
+		any = true;
+		table_group(t, "cet-s on %s: instructions+saves and loads+writes of MSRs",
+			    job->machine->name);
+		json_array_foreach (job->result.points, k, p) {
+			table_cell(t, "%s%s", json_string_value(json_object_get(p, "case")),
+				   number(p, "tasks_have_cet_u") > 0 ? ", tasks have CET_U" : "");
+			table_cell(t, "%.0f", number(p, "task_bytes"));
+			table_cell(t, "%.0f", number(p, "guest_bytes"));
+			for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++)
+				step_cell(t, p, steps[s]);
+		}
+	}
+	if (any) {
+		fputc('\n', out);
+		table_print(t, out);
+		ui_paragraph(out, 2,
+			     "none: guests' pointers are switched by software. guests: XSAVES switches "
+			     "them, for guests only. tasks: every task has them, which the library refuses "
+			     "but for this experiment. A visit leads from user mode into another guest than "
+			     "the last one, and back.");
+	}
+	table_free(t);
+}
+
 void lab_print_sweeps(FILE *out, const struct lab_plan *plan)
 {
 	print_slots(out, plan);
 	print_live(out, plan);
+	print_cet_s(out, plan);
 }
