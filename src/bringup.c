@@ -219,6 +219,8 @@ int xst_cpu_init(const struct xst_system *sys, struct xst_cpu *cpu, uint32_t id)
 
 void xst_cpu_offline(struct xst_cpu *cpu)
 {
+	XST_ASSERT(xst_section_state(&cpu->sections) != XST_SECTION_BUSY &&
+		   xst_section_state(&cpu->sections) != XST_SECTION_WATCHED_BUSY);
 	if (cpu->cur)
 		xst_ctx_flush(cpu, cpu->cur);
 	cpu->bits = evict(cpu, cpu->bits) & ~(XST_B_LIVE | XST_B_INIT | XST_B_APART_LIVE |

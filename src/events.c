@@ -43,6 +43,7 @@ int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, 
 		return err;
 	ctx->area = area;
 	ctx->guest = false;
+	ctx->section = false;
 	set_homeless(ctx);
 	fresh(sys, ctx);
 	return XST_OK;
@@ -92,6 +93,8 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		return;
 	if (ctx == cpu->cur && (b & XST_B_APART_LIVE))
 		b = save_apart(cpu, ctx, b);
+	if (ctx == cpu->cur && (b & XST_B_TILES))
+		b = save_tiles(cpu, ctx, b);
 	if (ctx == cpu->cur && (b & XST_B_LIVE)) {
 		/* Still the task's, who may write them: not known to be INIT afterwards. */
 		b = save(cpu, ctx, b, how_general(b)) & ~XST_B_INIT;
@@ -125,6 +128,14 @@ int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struc
 	return err;
 }
 
+/* Nothing in the registers is the running task's. */
+static void forget_current(struct xst_cpu *cpu, bits_t state)
+{
+	if (cpu->bits & XST_B_TILES)
+		cpu->bits = (cpu->bits & ~XST_B_TILES) | cpu->fixed;
+	cpu->bits &= ~state;
+}
+
 void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	XST_ASSERT(xst_ctx_check(cpu->sys, ctx, NULL) != XST_ERR_GUEST_ONLY);
@@ -138,7 +149,7 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	if (ctx != cpu->cur)
 		return;
 	XST_TRACE(cpu, "changed", ctx);
-	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY);
+	forget_current(cpu, XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY);
 	if ((cpu->bits & XST_B_PKRU) && cpu->pkru != ctx->pkru) {
 		xst_w_wrpkru(cpu->world, ctx->pkru);
 		cpu->pkru = ctx->pkru;
@@ -257,7 +268,7 @@ void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	read_pkru(cpu);
 	cpu->cur = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
-	cpu->bits &= ~(XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY | XST_B_SLOT);
+	forget_current(cpu, XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY | XST_B_SLOT);
 }
 
 void xst_cpu_evict(struct xst_cpu *cpu)
@@ -318,6 +329,8 @@ int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, uns
 	/* Only displacing policies may leave a task's truth in the registers. */
 	if (policy->save != XST_SAVE_DISPLACED)
 		cpu->bits = evict(cpu, cpu->bits);
+	if (cpu->bits & XST_B_TILES)
+		cpu->bits = save_tiles(cpu, cpu->cur, cpu->bits);
 	cpu->policy = *policy;
 	cpu->slot = XST_SLOT_UNKNOWN;
 	cpu->fixed = (cpu->fixed & ~(XST_B_POLICY | B_WAYS)) | xst_way_bits(cpu->sys, policy);

@@ -18,6 +18,7 @@
 #define BARRIER() __asm__ volatile("" : : : "memory")
 
 #define NEED_CONTROL (XST_NEED_X87 | XST_NEED_MXCSR)
+#define NEED_ALL     (NEED_CONTROL | XST_NEED_TILES)
 
 /* The registers' owner after a section: an address that no task has. */
 static inline struct xst_ctx *kernel_owner(struct xst_cpu *cpu)
@@ -32,13 +33,35 @@ static void count_kernel_saves(struct xst_cpu *cpu, uint64_t saves_before)
 	cpu->n.saves = saves_before;
 }
 
+static inline bool is_running(const struct xst_cpu *cpu)
+{
+	const enum xst_section_state state = xst_section_state(&cpu->sections);
+
+	return state == XST_SECTION_BUSY || state == XST_SECTION_WATCHED_BUSY ||
+	       state == XST_SECTION_EARLY;
+}
+
+/* The preemptible section that the task is in, or NULL. */
+static inline struct xst_section *own_section(const struct xst_cpu *cpu)
+{
+	return cpu->cur && cpu->cur->section ? (struct xst_section *)(void *)cpu->cur : NULL;
+}
+
+/* Who began the section that runs. */
+static const void *running_caller(const struct xst_cpu *cpu)
+{
+	const struct xst_section *own = own_section(cpu);
+
+	return is_running(cpu) || !own ? xst_section_caller(&cpu->sections) : own->caller;
+}
+
 static XST_COLD int refuse(struct xst_cpu *cpu, enum xst_misuse misuse, const void *caller,
 			   unsigned need, int err)
 {
 	const struct xst_section_report report = {
 		.misuse = misuse,
 		.caller = caller,
-		.outer = misuse == XST_MISUSE_NESTED ? xst_section_caller(&cpu->sections) : NULL,
+		.outer = misuse == XST_MISUSE_NESTED ? running_caller(cpu) : NULL,
 		.declared = need,
 	};
 
@@ -54,7 +77,8 @@ static bits_t save_for_kernel(struct xst_cpu *cpu, bits_t b)
 
 	if (b & XST_B_LIVE) {
 		if (!XST_TWIN(SECTION_KEEPS_USER))
-			b = save(cpu, cpu->cur, b, how_general(b));
+			b = has_live_tiles(cpu) ? save_but_tiles(cpu, cpu->cur, b)
+						: save(cpu, cpu->cur, b, how_general(b));
 	} else {
 		b = evict(cpu, b);
 	}
@@ -106,13 +130,12 @@ static void load_initial(struct xst_cpu *cpu, unsigned todo)
 	}
 }
 
-/* The tiles are another component with another owner: only this kind of section takes them. */
-static XST_COLD int take_tiles(struct xst_cpu *cpu)
+/* The tiles are another component with another owner: only this kind of section takes them. TS is
+ * clear. */
+static XST_COLD void take_tiles(struct xst_cpu *cpu)
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (!s->tiles)
-		return XST_ERR_UNSUPPORTED;
 	s->xfd = xst_w_xfd(cpu->world);
 	if (s->xfd & XST_MASK_TILEDATA)
 		xst_w_set_xfd(cpu->world, s->xfd & ~XST_MASK_TILEDATA);
@@ -121,7 +144,6 @@ static XST_COLD int take_tiles(struct xst_cpu *cpu)
 		cpu->n.kernel_saves++;
 		xst_w_save(cpu->world, XST_INSN_XSAVEC, s->tiles, XST_MASK_AMX);
 	}
-	return XST_OK;
 }
 
 static XST_COLD void give_tiles_back(struct xst_cpu *cpu)
@@ -192,13 +214,17 @@ static XST_COLD int begin_take(struct xst_cpu *cpu, unsigned need)
 
 static XST_COLD int begin_tiles(struct xst_cpu *cpu, unsigned need)
 {
-	const int err = take_tiles(cpu);
+	struct xst_sections *s = &cpu->sections;
 
-	if (!err)
-		return begin_take(cpu, need);
-	cpu->n.kernel_sections--;
-	cpu->sections.run = XST_SECTION_AT_REST;
-	return err;
+	if (!s->tiles) {
+		cpu->n.kernel_sections--;
+		s->run = XST_SECTION_AT_REST;
+		return XST_ERR_UNSUPPORTED;
+	}
+	take(cpu);
+	take_tiles(cpu);
+	load_initial(cpu, need & ~(unsigned)s->in_place);
+	return started(cpu);
 }
 
 /* The caller's own comparisons found that something is to be done; or the library watches. */
@@ -208,6 +234,8 @@ int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 	enum xst_section_state at_work = XST_SECTION_AT_WORK;
 	unsigned todo;
 
+	if (UNLIKELY(need & ~NEED_ALL))
+		return XST_ERR_INVALID;
 	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_REST))
 		return begin_rare(cpu, need, caller);
 	/* Their ends are not short: TS is to be set, or tiles to be given back. A policy that comes in
@@ -224,6 +252,17 @@ int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller)
 		return begin_take(cpu, need);
 	todo = need & ~(unsigned)s->in_place;
 	return LIKELY(!todo) ? started(cpu) : begin_load(cpu, todo);
+}
+
+/* The short path found everything else in place. */
+void xst_kernel_load_initial(struct xst_cpu *cpu, unsigned todo)
+{
+	load_initial(cpu, todo);
+}
+
+bool xst_kernel_x87_ready(const struct xst_cpu *cpu)
+{
+	return xst_w_x87_ready(cpu->world);
 }
 
 /* What an end is that is not the end of an ordinary section. */
@@ -244,13 +283,13 @@ static XST_COLD void arm_ts(struct xst_cpu *cpu)
 	xst_w_irq_restore(cpu->world, flags);
 }
 
-void xst_kernel_end_any(struct xst_cpu *cpu)
+void xst_kernel_end_any(struct xst_cpu *cpu, const void *caller)
 {
 	struct xst_sections *s = &cpu->sections;
 
 	if (UNLIKELY(xst_section_state(s) != XST_SECTION_AT_WORK &&
 		     xst_section_state(s) != XST_SECTION_WATCHED_BUSY)) {
-		end_rare(cpu, __builtin_return_address(0));
+		end_rare(cpu, caller);
 		return;
 	}
 #ifdef XST_CHECK_SECTIONS
@@ -260,7 +299,8 @@ void xst_kernel_end_any(struct xst_cpu *cpu)
 	{
 		const uint64_t took = XST_CLOCK() - s->began;
 
-		if (took > cpu->n.section_longest)
+		/* A clock may be another CPU's after a resume. */
+		if (took > cpu->n.section_longest && took >> 63 == 0)
 			cpu->n.section_longest = took;
 	}
 #endif
@@ -280,6 +320,8 @@ int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes)
 {
 	struct xst_sections *s = &cpu->sections;
 
+	if (xst_section_state(s) == XST_SECTION_DOWN)
+		return XST_ERR_NOT_UP;
 	if (!area) {
 		s->tiles = NULL;
 		return XST_OK;
@@ -299,22 +341,22 @@ int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes)
 int xst_section_init(const struct xst_system *sys, struct xst_section *section, void *area,
 		     size_t bytes)
 {
+	const int err = area ? xst_ctx_init(sys, &section->ctx, area, bytes) : XST_ERR_NEED_BYTES;
+
+	if (err)
+		return err;
 	section->user = NULL;
 	section->caller = NULL;
-	return area ? xst_ctx_init(sys, &section->ctx, area, bytes) : XST_ERR_NEED_BYTES;
+	section->ctx.section = true;
+	return XST_OK;
 }
 
-int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section)
+int xst_section_begin_any(struct xst_cpu *cpu, struct xst_section *section, const void *caller)
 {
-	const void *caller = __builtin_return_address(0);
-
-	if (xst_section_state(&cpu->sections) != XST_SECTION_AT_REST || section->caller)
-		return refuse(cpu,
-			      xst_section_state(&cpu->sections) == XST_SECTION_DOWN ? XST_MISUSE_NOT_UP
-								      : XST_MISUSE_NESTED,
-			      caller, XST_NEED_EFI,
-			      xst_section_state(&cpu->sections) == XST_SECTION_DOWN ? XST_ERR_NOT_UP
-								      : XST_ERR_NESTED);
+	if (xst_section_state(&cpu->sections) == XST_SECTION_DOWN)
+		return refuse(cpu, XST_MISUSE_NOT_UP, caller, XST_NEED_EFI, XST_ERR_NOT_UP);
+	if (is_running(cpu) || own_section(cpu) || section->caller)
+		return refuse(cpu, XST_MISUSE_NESTED, caller, XST_NEED_EFI, XST_ERR_NESTED);
 	section->caller = caller;
 	section->user = cpu->cur;
 	xst_ctx_exec(cpu, &section->ctx);
@@ -336,11 +378,13 @@ void xst_section_resume(struct xst_cpu *cpu, struct xst_section *section)
 		xst_validate(cpu, &section->ctx);
 }
 
-void xst_section_end(struct xst_cpu *cpu, struct xst_section *section)
+void xst_section_end_any(struct xst_cpu *cpu, struct xst_section *section, const void *caller)
 {
-	struct xst_ctx *user = section->user;
-
+	if (cpu->cur != &section->ctx || !section->caller) {
+		(void)refuse(cpu, XST_MISUSE_NO_BEGIN, caller, 0, XST_ERR_INVALID);
+		return;
+	}
 	section->caller = NULL;
 	xst_ctx_exit(cpu, &section->ctx);
-	xst_switch(cpu, NULL, user);
+	xst_switch(cpu, NULL, section->user);
 }

@@ -37,8 +37,9 @@ static bool has_mmx(const struct xst_cpu *cpu)
 static bool begin(struct xst_cpu *cpu, size_t bytes)
 {
 	return bytes >= WORTH_BYTES && has_mmx(cpu) &&
-	       (xst_section_state(&cpu->sections) == XST_SECTION_DOWN ||
-		xst_kernel_usable(cpu, XST_CONTEXT_TASK)) &&
+	       (xst_section_state(&cpu->sections) == XST_SECTION_DOWN
+			? xst_kernel_x87_ready(cpu)
+			: xst_kernel_usable(cpu, XST_CONTEXT_TASK)) &&
 	       xst_kernel_begin(cpu, XST_NEED_X87) == XST_OK;
 }
 

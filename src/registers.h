@@ -387,6 +387,82 @@ static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *c
 		(void)own_mask(cpu, ctx);
 }
 
+/*
+ * A section needs no tiles: they stay in the registers while all else is saved and becomes the
+ * kernel's (XST_B_TILES). Either the task returns and what was saved is loaded beside them, or
+ * somebody else comes, and they are saved too. The CPU goes the general way meanwhile.
+ */
+static inline bool has_live_tiles(const struct xst_cpu *cpu)
+{
+	return (cpu->bits & XST_B_MASK) && (cpu->mask & cpu->sys->dynamic) && cpu->sys->xgetbv1 &&
+	       (xst_w_xinuse(cpu->world) & XST_MASK_AMX);
+}
+
+/* Save all of @ctx but its tiles. TS is clear. */
+static XST_COLD bits_t save_but_tiles(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+{
+	cpu->n.saves++;
+	xst_w_save(cpu->world, insn_of(b), ctx->area, cpu->mask & ~XST_MASK_AMX);
+	return (b & ~B_WAYS) | XST_B_TILES;
+}
+
+/* Into a compacted image, which no save adds to: an image of the tiles alone, so placed that they lie
+ * where they belong. Its header is put over what lies before them. */
+static XST_COLD uint64_t save_tiles_there(struct xst_cpu *cpu, uint8_t *area)
+{
+	uint8_t *to = area + cpu->sys->grown.offset[XST_COMP_TILECFG] - XST_EXT_OFFSET;
+	uint8_t before[XST_EXT_OFFSET - XST_HEADER_OFFSET];
+	uint64_t bv;
+
+	__builtin_memcpy(before, to + XST_HEADER_OFFSET, sizeof(before));
+	__builtin_memset(to + XST_HEADER_OFFSET, 0, sizeof(before));
+	xst_w_save(cpu->world, XST_INSN_XSAVEC, to, XST_MASK_AMX);
+	bv = get64(to + XST_HEADER_OFFSET);
+	__builtin_memcpy(to + XST_HEADER_OFFSET, before, sizeof(before));
+	return bv;
+}
+
+/* They go to their area as well: @ctx's image is whole again. */
+static XST_COLD bits_t save_tiles(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+{
+	uint8_t *header = ctx->area + XST_HEADER_OFFSET;
+	const bits_t ts = b & XST_B_TS;
+	uint64_t v;
+
+	b = clear_ts(cpu, b);
+	cpu->n.saves++;
+	if (XST_TWIN(SECTION_DROPS_TILES)) {
+		b = b & ~XST_B_TILES;
+	} else if (insn_of(b) < XST_INSN_XSAVEC) {
+		xst_w_save(cpu->world, XST_INSN_XSAVE, ctx->area, XST_MASK_AMX);
+	} else {
+		v = get64(header) | (save_tiles_there(cpu, ctx->area) & XST_MASK_AMX);
+		__builtin_memcpy(header, &v, sizeof(v));
+		v = get64(header + 8) | XST_MASK_AMX;
+		__builtin_memcpy(header + 8, &v, sizeof(v));
+	}
+	b = (b & ~XST_B_TILES) | cpu->fixed;
+	return ts ? set_ts(cpu, b) : b;
+}
+
+/* The registers are whole again: @ctx's, who is running, and was asked for. */
+static XST_COLD bits_t load_but_tiles(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
+{
+	int vector;
+
+	XST_ASSERT(ctx == cpu->cur);
+	b = clear_ts(cpu, b);
+	cpu->n.validations++;
+	cpu->owner = ctx;
+	ctx->last_cpu = cpu->id;
+	vector = xst_w_load(cpu->world, insn_of(b), ctx->area, cpu->mask & ~XST_MASK_AMX);
+	if (vector)
+		load_failed(cpu, ctx, vector, 0);
+	else
+		cpu->n.loads++;
+	return (b & ~(XST_B_TILES | XST_B_INIT)) | cpu->fixed | XST_B_LIVE | XST_B_READY;
+}
+
 /* May this load be left out? TS is clear. */
 ALWAYS_INLINE bool elide_load(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b,
 			      enum xst_insn insn)
@@ -422,6 +498,10 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 {
 	const bits_t in_use = XST_B_LIVE | XST_B_READY;
 
+	if (!how.plain && (b & XST_B_TILES)) {
+		cpu->bits = load_but_tiles(cpu, ctx, b);
+		return;
+	}
 	cpu->n.validations++;
 	b = clear_ts(cpu, b);
 	if ((how.policy & XST_B_KEEP) && in_place(cpu, ctx)) {

@@ -38,6 +38,8 @@ ALWAYS_INLINE bits_t account_slot(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 
 ALWAYS_INLINE bits_t leave(struct xst_cpu *cpu, struct xst_ctx *prev, bits_t b, struct how how)
 {
+	if (!how.plain && (b & XST_B_TILES))
+		b = save_tiles(cpu, prev, b);
 	if (b & XST_B_LIVE) {
 		b &= ~XST_B_LIVE;
 		if (!how.plain && (how.policy & XST_B_DISPLACED)) {

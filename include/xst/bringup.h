@@ -54,7 +54,7 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag);
 /**
  * xst_cpu_offline() - the CPU goes down or to sleep: its registers will be lost.
  *
- * What only they hold is saved, the running task's registers too.
+ * What only they hold is saved, the running task's registers too. Not in an in-kernel section.
  *
  * Context: ring 0 on that CPU, interrupts off.
  */

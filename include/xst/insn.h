@@ -224,7 +224,7 @@ static inline void xst_fnstenv(uint32_t env[7])
 
 static inline void xst_fldenv(const uint32_t env[7])
 {
-	__asm__ volatile("fldenv %0" : : "m"(*(const uint32_t(*)[7])env));
+	__asm__ volatile("fldenv %0" : : "m"(*(const uint32_t(*)[7])(const void *)env));
 }
 
 /*

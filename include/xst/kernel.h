@@ -18,9 +18,9 @@
  * stay set; and until a task's registers are loaded. Nothing is loaded back at end: that is the
  * return to user mode's business (or the first use's: lazy policies set CR0.TS at end).
  *
- * Components that a section does not save stay whose they are: AMX tiles are neither saved nor lost
- * by sections without XST_NEED_TILES. One that has it gets XFD cleared and the user's tiles saved, if
- * they are in use, and puts both back at its end.
+ * Components that a section does not need stay whose they are: AMX tiles are neither saved nor lost
+ * by sections without XST_NEED_TILES; they are saved when the CPU goes to somebody else. One that has
+ * it gets XFD cleared and the user's tiles saved, if they are in use, and puts both back at its end.
  *
  * Sections do not nest. They run with preemption off and interrupts on or off; from begin to end the
  * CPU must not go to another task. xst_section_begin() is the kind that may be preempted.
@@ -28,6 +28,9 @@
  * Built with -DXST_CHECK_SECTIONS, what a section did not declare is poisoned at its begin, and what
  * it used is compared with what it declared at its end: XST_SECTION_REPORT(). Some uses leave no
  * trace; the project's docs/kernel-sections.md lists them.
+ *
+ * Registers that belong to no task are trusted to be as the library left them: code that uses them
+ * outside of sections is a task's and needs a context. In user mode that is the program itself.
  */
 #ifndef XST_KERNEL_H
 #define XST_KERNEL_H
@@ -93,7 +96,8 @@ struct xst_section_report {
  * Context: ring 0; preemption off until the end; interrupts on or off, also from an interrupt where
  *          xst_kernel_usable() says so. Never faults.
  * Return:  XST_OK; XST_ERR_NESTED inside another section; XST_ERR_NOT_UP; XST_ERR_UNSUPPORTED for
- *          tiles that this machine does not have or that have no area. No section begins on error.
+ *          tiles that this machine does not have or that have no area; XST_ERR_INVALID for other
+ *          bits in @need. No section begins on error.
  */
 static inline int xst_kernel_begin(struct xst_cpu *cpu, unsigned need);
 
@@ -107,6 +111,8 @@ static inline void xst_kernel_end(struct xst_cpu *cpu);
 /**
  * xst_kernel_usable() - may a section begin here and now?
  * @where: who asks.
+ *
+ * In a section of the other kind, below, the answer is yes: that one is resumed afterwards.
  *
  * Context: any; also on a CPU that is not up (no).
  */
@@ -124,7 +130,8 @@ static inline bool xst_kernel_usable(const struct xst_cpu *cpu, enum xst_context
  * @bytes: XST_TILES_BYTES or more.
  *
  * Context: ring 0, on @cpu, outside of sections.
- * Return:  XST_OK; XST_ERR_UNSUPPORTED without AMX in XCR0; XST_ERR_NEED_BYTES; XST_ERR_ALIGN.
+ * Return:  XST_OK; XST_ERR_NOT_UP; XST_ERR_UNSUPPORTED without AMX in XCR0; XST_ERR_NEED_BYTES;
+ *          XST_ERR_ALIGN.
  */
 int xst_kernel_give_tiles(struct xst_cpu *cpu, void *area, size_t bytes);
 
@@ -151,7 +158,7 @@ int xst_section_init(const struct xst_system *sys, struct xst_section *section, 
  * Context: ring 0, interrupts off, task context.
  * Return:  XST_OK; XST_ERR_NESTED inside a section of either kind; XST_ERR_NOT_UP.
  */
-int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section);
+static inline int xst_section_begin(struct xst_cpu *cpu, struct xst_section *section);
 
 /**
  * xst_section_resume() - before the running section goes on: after a switch to it, and after an
@@ -164,13 +171,16 @@ void xst_section_resume(struct xst_cpu *cpu, struct xst_section *section);
 /**
  * xst_section_end() - end it: the task's context is the user's again.
  *
+ * One that does not run here is XST_MISUSE_NO_BEGIN, and nothing ends.
+ *
  * Context: ring 0, interrupts off; on whichever CPU the task runs now.
  */
-void xst_section_end(struct xst_cpu *cpu, struct xst_section *section);
+static inline void xst_section_end(struct xst_cpu *cpu, struct xst_section *section);
 
 /*
  * MMX, for CPUs without SSE and for before CR4.OSFXSR: copy and clear in sections with XST_NEED_X87,
- * or by plain instructions where no section can be had. src/mmx.c, src/mmx.S; ring 0 and user mode.
+ * or by plain instructions where no section can be had. What is copied must not overlap its copy.
+ * src/mmx.c, src/mmx.S; ring 0 and user mode.
  *
  * Context: as xst_kernel_begin(), and any in which it would be refused.
  */
@@ -181,39 +191,47 @@ void xst_mmx_copy_page(struct xst_cpu *cpu, void *to, const void *from);
 
 /* The longer ways; xst_kernel_begin() and xst_kernel_end() call them. */
 int xst_kernel_begin_any(struct xst_cpu *cpu, unsigned need, const void *caller);
-void xst_kernel_end_any(struct xst_cpu *cpu);
+void xst_kernel_load_initial(struct xst_cpu *cpu, unsigned todo);
+void xst_kernel_end_any(struct xst_cpu *cpu, const void *caller);
+bool xst_kernel_x87_ready(const struct xst_cpu *cpu);
+int xst_section_begin_any(struct xst_cpu *cpu, struct xst_section *section, const void *caller);
+void xst_section_end_any(struct xst_cpu *cpu, struct xst_section *section, const void *caller);
 
 /* Where the code is that has the section. */
 static inline __attribute__((always_inline)) const void *xst_here(void)
 {
-#if defined(__x86_64__)
 	const void *here;
 
+#if defined(__x86_64__)
 	__asm__ volatile("lea 0(%%rip), %0" : "=r"(here));
-	return here;
+#elif defined(__PIC__)
+	__asm__ volatile("call 1f\n1:\tpop %0" : "=r"(here));
 #else
-	return __builtin_return_address(0);
+	__asm__ volatile("mov $., %0" : "=r"(here));
 #endif
+	return here;
 }
 
-/* The short path: the registers are the kernel's, what is needed is in place, and nothing is to be
- * done at the end. An interrupt handler on this CPU sees the stores in the order of the text, so its
- * begin is refused from the first one on. */
+/* The short path: the registers are the kernel's, and nothing is to be done at the end. An interrupt
+ * handler on this CPU sees the stores in the order of the text, so its begin is refused from the
+ * first one on. */
 static inline __attribute__((always_inline)) int xst_kernel_begin(struct xst_cpu *cpu, unsigned need)
 {
 	struct xst_sections *s = &cpu->sections;
 
-	if (__builtin_expect(s->run == XST_SECTION_IDLE, 1)) {
+	if (__builtin_expect(need <= (XST_NEED_X87 | XST_NEED_MXCSR) && s->run == XST_SECTION_IDLE,
+			     1)) {
 		s->run = XST_SECTION_RUN(XST_SECTION_BUSY, need, xst_here());
 		__asm__ volatile("" : : : "memory");
 		if (__builtin_expect((const void *)cpu->owner == (const void *)cpu &&
-					     !(cpu->bits & (XST_B_TS | XST_B_LOAD_USE)) &&
-					     (!need || !(need & ~(unsigned)s->in_place)),
+					     !(cpu->bits & (XST_B_TS | XST_B_LOAD_USE)),
 				     1)) {
+			cpu->n.kernel_sections++;
+			if (need & ~(unsigned)s->in_place)
+				xst_kernel_load_initial(cpu, need & ~(unsigned)s->in_place);
 			/* Flags stay set: what is declared is no longer as it was loaded. */
 			if (need)
 				s->in_place = (uint8_t)(s->in_place & ~need);
-			cpu->n.kernel_sections++;
 			return XST_OK;
 		}
 		s->run = XST_SECTION_IDLE;
@@ -230,7 +248,19 @@ static inline __attribute__((always_inline)) void xst_kernel_end(struct xst_cpu 
 		s->run = XST_SECTION_IDLE;
 		return;
 	}
-	xst_kernel_end_any(cpu);
+	xst_kernel_end_any(cpu, xst_here());
+}
+
+static inline __attribute__((always_inline)) int xst_section_begin(struct xst_cpu *cpu,
+								   struct xst_section *section)
+{
+	return xst_section_begin_any(cpu, section, xst_here());
+}
+
+static inline __attribute__((always_inline)) void xst_section_end(struct xst_cpu *cpu,
+								  struct xst_section *section)
+{
+	xst_section_end_any(cpu, section, xst_here());
 }
 
 #ifdef __cplusplus

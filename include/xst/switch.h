@@ -53,6 +53,7 @@ struct xst_ctx {
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
 	uint8_t fault;      /* vector of a restore that failed; the task got fresh state */
+	bool section;       /* of a section that may be preempted (kernel.h) */
 	bool guest;         /* a virtual CPU's (guest.h): one image with all that it may have */
 };
 
@@ -129,6 +130,7 @@ enum xst_slot {
 #define XST_B_READY      (1u << 13) /* cur may enter user mode as things stand */
 #define XST_B_TS         (1u << 14) /* what CR0.TS holds */
 #define XST_B_SLOT       (1u << 15) /* slot is not XST_SLOT_UNKNOWN */
+#define XST_B_TILES      (1u << 16) /* cur's tiles are in the registers, all else in its area */
 
 enum xst_section_state {
 	XST_SECTION_DOWN,  /* the CPU is not up */
@@ -153,7 +155,7 @@ struct xst_sections {
 };
 
 #define XST_SECTION_RUN(state, need, caller)                                                       \
-	((uint64_t)(uintptr_t)(caller) << 8 | (uint64_t)(need) << 3 | (uint64_t)(state))
+	((uint64_t)(uintptr_t)(caller) << 8 | (uint64_t)((need) & 7u) << 3 | (uint64_t)(state))
 
 static inline enum xst_section_state xst_section_state(const struct xst_sections *s)
 {

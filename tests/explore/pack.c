@@ -71,7 +71,8 @@ static uint64_t cpu_key(const struct machine *m, unsigned c)
 
 	return (uint64_t)m->policy[c] << 60 | (uint64_t)m->mode[c] << 58 |
 	       (uint64_t)(cpu->cur != NULL) << 57 | (uint64_t)(cpu->owner != NULL) << 56 |
-	       (uint64_t)cpu->slot << 52 | (uint64_t)(cpu->bits & STATE_BITS) << 36 |
+	       (uint64_t)cpu->slot << 52 | (uint64_t)(cpu->bits & STATE_BITS & ~XST_B_TILES) << 36 |
+	       (uint64_t)(cpu->bits & XST_B_TILES) << 39 |
 	       (uint64_t)machine_kernels(m, c) << 44 |
 	       (uint64_t)(machine_kernels(m, c) ? cpu->sections.in_place : 0u) << 42 |
 	       (uint64_t)pack_section(m, c) << 39 |
@@ -228,12 +229,14 @@ static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r
 	struct bits b = {0, 0};
 	unsigned k;
 
-	if ((cpu->bits & ~STATE_BITS) != m->fixed_bits[m->policy[c]])
+	/* The ways are left while there are tiles apart. */
+	if (((cpu->bits & ~STATE_BITS) ^ m->fixed_bits[m->policy[c]]) &
+	    ~(cpu->bits & XST_B_TILES ? WAY_BITS : 0))
 		abort(); /* the engine keeps something that is not packed */
 	put(&b, 4, m->policy[c]);
 	put(&b, 2, m->mode[c]);
 	put(&b, 2, r->task[machine_task(m, cpu->cur)]);
-	put(&b, 7, (cpu->bits & STATE_BITS) >> STATE_SHIFT);
+	put(&b, 8, (cpu->bits & STATE_BITS) >> STATE_SHIFT);
 	put(&b, 3, cpu->slot);
 	if (offline)
 		return b.word;
@@ -415,7 +418,9 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	m->mode[c] = (uint8_t)get(&b, 2);
 	cpu->cur = task_of(m, get(&b, 2));
 	cpu->fixed = m->fixed_bits[m->policy[c]];
-	cpu->bits = cpu->fixed | get(&b, 7) << STATE_SHIFT;
+	cpu->bits = cpu->fixed | get(&b, 8) << STATE_SHIFT;
+	if (cpu->bits & XST_B_TILES)
+		cpu->bits &= ~WAY_BITS;
 	cpu->slot = (uint8_t)get(&b, 3);
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;

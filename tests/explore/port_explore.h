@@ -35,6 +35,7 @@
 	TWIN(SECTION_KEEPS_OWNER, I1, "registers stay somebody's copy though a section used them") \
 	TWIN(SECTION_NO_TS, I1, "a section ends under a first-use policy without TS")              \
 	TWIN(SECTION_TRUSTS_USER, KERNEL, "a user's control words count as initial values")        \
+	TWIN(SECTION_DROPS_TILES, I1, "tiles that a section left in place are not saved when another comes") \
 	TWIN(SECTION_FLAGS_STAY, KERNEL, "what a section declared counts as in place after it")
 
 enum explore_twin {

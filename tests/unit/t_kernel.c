@@ -5,79 +5,7 @@
 #include <xst/kernel.h>
 
 #include "cases.h"
-#include "rig.h"
-
-#define A (&rig.task[0])
-#define B (&rig.task[1])
-#define CPU (&rig.cpu[0])
-#define HW  (&rig.hw[0])
-
-#define USER_FCW   0x027fu
-#define USER_MXCSR 0x9fc0u
-
-static struct rig rig;
-
-static struct xst_counters *counters(void)
-{
-	assert_true(xst_counters_balanced(&CPU->n));
-	assert_int_equal(HW->surprise, 0);
-	return &CPU->n;
-}
-
-static uint32_t fcw(void)
-{
-	return HW->regs.X87[0] | (uint32_t)HW->regs.X87[1] << 8;
-}
-
-/* A runs with values of its own in every component, and enters the kernel. */
-static void user_runs(void)
-{
-	rig_go(&rig, 0, A);
-	rig_put(&rig, 0, XST_COMP_X87, 0x11);
-	assert_int_equal(mdl_fldcw(HW, USER_FCW), 0);
-	if (rig.caps.sse) {
-		rig_put(&rig, 0, XST_COMP_SSE, 0x22);
-		assert_int_equal(mdl_ldmxcsr(HW, USER_MXCSR), 0);
-		HW->transitions = 0;
-	}
-	if (rig.sys.mask & XST_MASK_AVX)
-		rig_put(&rig, 0, XST_COMP_AVX, 0x33);
-}
-
-/* The kernel writes all over the registers. */
-static void section_uses(unsigned need)
-{
-	assert_int_equal(mdl_access(HW, XST_COMP_X87, false), 0);
-	if (need & XST_NEED_X87) {
-		memset(HW->regs.X87 + 32, 0x99, 10);
-		mdl_wrote(HW, XST_COMP_X87);
-	}
-	if (rig.caps.sse) {
-		memset(HW->regs.SSE, 0x99, sizeof(HW->regs.SSE));
-		mdl_wrote(HW, XST_COMP_SSE);
-	}
-	if (need & XST_NEED_MXCSR)
-		HW->mxcsr |= 0x20;
-}
-
-static void user_is_whole(void)
-{
-	assert_int_equal(rig_see(&rig, 0, XST_COMP_X87), 0x11);
-	assert_int_equal(fcw(), USER_FCW);
-	if (rig.caps.sse) {
-		assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0x22);
-		assert_int_equal(HW->mxcsr, USER_MXCSR);
-	}
-	if (rig.sys.mask & XST_MASK_AVX)
-		assert_int_equal(rig_see(&rig, 0, XST_COMP_AVX), 0x33);
-}
-
-static void section(unsigned need)
-{
-	assert_int_equal(xst_kernel_begin(CPU, need), XST_OK);
-	section_uses(need);
-	xst_kernel_end(CPU);
-}
+#include "sections.h"
 
 /* Saved at most once in a stay, whole again after it, with every policy and save form. */
 static void saved_once(void **state)
@@ -321,16 +249,6 @@ static void usable_by_context(void **state)
 	assert_true(xst_kernel_usable(CPU, XST_CONTEXT_TASK));
 }
 
-static struct xst_section_report seen;
-static unsigned reports;
-
-static void on_misuse(const struct xst_cpu *cpu, const struct xst_section_report *report)
-{
-	(void)cpu;
-	seen = *report;
-	reports++;
-}
-
 static __attribute__((noinline)) int begin_outer(void)
 {
 	const int err = xst_kernel_begin(CPU, 0);
@@ -345,11 +263,6 @@ static __attribute__((noinline)) int begin_inner(void)
 
 	__asm__ volatile("");
 	return err;
-}
-
-static bool lies_in(const void *address, int (*function)(void))
-{
-	return (uintptr_t)address - (uintptr_t)function < 1024;
 }
 
 /* Nesting is refused, and both callers are named; the outer section goes on. */
@@ -374,6 +287,11 @@ static void nesting(void **state)
 	assert_int_equal(seen.misuse, XST_MISUSE_NO_BEGIN);
 	assert_int_equal(xst_kernel_begin(CPU, 0), XST_OK);
 	xst_kernel_end(CPU);
+	/* What is no need begins nothing and misuses nothing. */
+	assert_int_equal(xst_kernel_begin(CPU, 8), XST_ERR_INVALID);
+	assert_int_equal(xst_kernel_begin(CPU, 0x100), XST_ERR_INVALID);
+	assert_int_equal(reports, 2);
+	assert_true(xst_kernel_usable(CPU, XST_CONTEXT_TASK));
 	mdl_misuse = NULL;
 }
 
@@ -411,96 +329,6 @@ static void before_bring_up(void **state)
 	assert_int_equal(xst_system_init(&rig.sys, XST_WANT_ALL_USER), XST_OK);
 	assert_int_equal(xst_cpu_init(&rig.sys, CPU, 0), XST_OK);
 	assert_int_equal(xst_kernel_begin(CPU, XST_NEED_EFI), XST_OK);
-	xst_kernel_end(CPU);
-}
-
-static uint8_t tiles[XST_TILES_BYTES] __attribute__((aligned(64)));
-
-/* A kernel that leaves the tiles to nobody but its sections; t_perm.c has those that switch them. */
-static void amx_up(void)
-{
-	const uint64_t want = XST_WANT_ALL_USER & ~XST_MASK_AMX;
-
-	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x602e7, "deferred"), XST_OK);
-	mdl_reset(HW, &rig.caps);
-	assert_int_equal(xst_system_init(&rig.sys, want), XST_OK);
-	assert_int_equal(xst_cpu_init(&rig.sys, CPU, 0), XST_OK);
-	assert_int_equal(xst_cpu_set_policy(CPU, xst_policy_by_name("deferred"), 0, NULL), XST_OK);
-	assert_int_equal(xst_ctx_init(&rig.sys, &rig.task[0], rig.area[0], RIG_BYTES), XST_OK);
-	assert_int_equal(mdl_xsetbv(HW, rig.sys.xcr0 | XST_MASK_AMX), 0);
-}
-
-static void user_has_tiles(void)
-{
-	assert_int_equal(mdl_access(HW, XST_COMP_TILEDATA, true), 0);
-	memset(HW->regs.TILECFG, 0x44, sizeof(HW->regs.TILECFG));
-	memset(HW->regs.TILEDATA, 0x55, sizeof(HW->regs.TILEDATA));
-	mdl_wrote(HW, XST_COMP_TILECFG);
-	mdl_wrote(HW, XST_COMP_TILEDATA);
-}
-
-/* KFP-09: a section's save does not name the tiles; live ones stay where they are, unsaved. PKRU is
- * not an image's matter, so the mask is 2E7 without 200. */
-static void tiles_stay(void **state)
-{
-	uint64_t saves;
-
-	(void)state;
-	amx_up();
-	assert_int_equal(CPU->mask & XST_MASK_AMX, 0);
-	assert_int_equal(CPU->mask, 0x2e7 & ~XST_MASK_PKRU);
-	user_runs();
-	user_has_tiles();
-	saves = HW->saves;
-	section(XST_NEED_EFI);
-	assert_int_equal(HW->saves, saves + 1);
-	assert_true(mdl_xgetbv1(HW) & XST_MASK_TILEDATA);
-	assert_int_equal(HW->regs.TILEDATA[8191], 0x55);
-	user_is_whole();
-	assert_int_equal(HW->regs.TILECFG[63], 0x44);
-}
-
-/* A section that needs tiles gets them, whatever XFD says, and gives back what the user had. */
-static void tiles_needed(void **state)
-{
-	(void)state;
-	amx_up();
-	assert_int_equal(xst_kernel_begin(CPU, XST_NEED_TILES), XST_ERR_UNSUPPORTED);
-	assert_int_equal(xst_kernel_give_tiles(CPU, tiles, sizeof(tiles) - 1), XST_ERR_NEED_BYTES);
-	assert_int_equal(xst_kernel_give_tiles(CPU, tiles + 8, sizeof(tiles)), XST_ERR_ALIGN);
-	assert_int_equal(xst_kernel_give_tiles(CPU, tiles, sizeof(tiles)), XST_OK);
-
-	/* Without permission: XFD is set, and set again afterwards; the tiles are released. */
-	user_runs();
-	HW->xfd = XST_MASK_TILEDATA;
-	assert_int_equal(xst_kernel_begin(CPU, XST_NEED_TILES), XST_OK);
-	assert_int_equal(HW->xfd, 0);
-	user_has_tiles(); /* the kernel's, this time */
-	xst_kernel_end(CPU);
-	assert_int_equal(HW->xfd, XST_MASK_TILEDATA);
-	assert_int_equal(mdl_xgetbv1(HW) & XST_MASK_AMX, 0);
-	assert_int_equal(HW->regs.TILEDATA[0], 0);
-	assert_int_equal(counters()->kernel_saves, 1);
-	user_is_whole();
-
-	/* With live tiles: saved, and back. */
-	HW->xfd = 0;
-	user_has_tiles();
-	assert_int_equal(xst_kernel_begin(CPU, XST_NEED_TILES | XST_NEED_MXCSR), XST_OK);
-	memset(HW->regs.TILEDATA, 0x77, sizeof(HW->regs.TILEDATA));
-	mdl_wrote(HW, XST_COMP_TILEDATA);
-	xst_kernel_end(CPU);
-	assert_int_equal(counters()->kernel_saves, 3);
-	user_is_whole();
-	assert_int_equal(HW->regs.TILEDATA[0], 0x55);
-	assert_int_equal(HW->regs.TILEDATA[8191], 0x55);
-	assert_int_equal(HW->regs.TILECFG[0], 0x44);
-
-	/* A machine without them. */
-	assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x2e7, "deferred"), XST_OK);
-	assert_int_equal(xst_kernel_give_tiles(CPU, tiles, sizeof(tiles)), XST_ERR_UNSUPPORTED);
-	assert_int_equal(xst_kernel_begin(CPU, XST_NEED_TILES), XST_ERR_UNSUPPORTED);
-	assert_int_equal(xst_kernel_begin(CPU, 0), XST_OK);
 	xst_kernel_end(CPU);
 }
 
@@ -571,50 +399,6 @@ static void nothing_of_the_kernel_leaks(void **state)
 	}
 }
 
-/* A section with an area of its own: the CPU is taken away from it, another task runs, and an
- * ordinary section too. */
-static void preemptible(void **state)
-{
-	static uint8_t area[RIG_BYTES] __attribute__((aligned(64)));
-	struct xst_section own;
-	unsigned p;
-
-	(void)state;
-	for (p = 0; p < XST_POLICY_COUNT; p++) {
-		assert_int_equal(rig_up(&rig, XST_INSN_XSAVES, 0x207, xst_policy_at(p)->name), XST_OK);
-		assert_int_equal(xst_section_init(&rig.sys, &own, NULL, 0), XST_ERR_NEED_BYTES);
-		assert_int_equal(xst_section_init(&rig.sys, &own, area, sizeof(area)), XST_OK);
-		user_runs();
-		rig_put_pkru(&rig, 0, 0x12345670);
-		assert_int_equal(xst_section_begin(CPU, &own), XST_OK);
-		assert_int_equal(xst_section_begin(CPU, &own), XST_ERR_NESTED);
-		assert_int_equal(fcw(), 0x037f);
-		assert_int_equal(HW->mxcsr, 0x1f80);
-		assert_int_equal(xst_w_rdpkru(HW), 0x12345670);
-		section_uses(XST_NEED_EFI);
-		rig_go(&rig, 0, B);
-		assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0);
-		rig_put(&rig, 0, XST_COMP_SSE, 0x21);
-		section(0);
-		rig_go(&rig, 0, &own.ctx);
-		xst_section_resume(CPU, &own);
-		assert_int_equal(HW->regs.SSE[0], 0x99);
-		assert_int_equal(HW->regs.X87[32], 0x99);
-		xst_section_end(CPU, &own);
-		assert_ptr_equal(CPU->cur, A);
-		user_is_whole();
-		assert_int_equal(xst_w_rdpkru(HW), 0x12345670);
-		rig_go(&rig, 0, B);
-		assert_int_equal(rig_see(&rig, 0, XST_COMP_SSE), 0x21);
-		assert_int_equal(counters()->kernel_sections, 2);
-		/* A kernel thread's. */
-		rig_go(&rig, 0, NULL);
-		assert_int_equal(xst_section_begin(CPU, &own), XST_OK);
-		xst_section_end(CPU, &own);
-		assert_ptr_equal(CPU->cur, NULL);
-	}
-}
-
 static void longest_section(void **state)
 {
 	static const uint64_t took[] = {5, 70, 12};
@@ -627,6 +411,10 @@ static void longest_section(void **state)
 		mdl_clock += took[i];
 		xst_kernel_end(CPU);
 	}
+	/* Another CPU's clock after a resume: behind. */
+	assert_int_equal(xst_kernel_begin(CPU, 0), XST_OK);
+	mdl_clock -= 10;
+	xst_kernel_end(CPU);
 #ifdef MDL_NO_CLOCK
 	assert_int_equal(counters()->section_longest, 0);
 #else
@@ -649,12 +437,9 @@ int main(void)
 		CASE("KFP-13", not_before_bring_up),
 		cmocka_unit_test(nesting),
 		cmocka_unit_test(before_bring_up),
-		CASE("KFP-09", tiles_stay),
-		cmocka_unit_test(tiles_needed),
 		CASE("KFP-14", avx512_is_covered),
 		cmocka_unit_test(pending_exception),
 		CASE("SEC-08", nothing_of_the_kernel_leaks),
-		cmocka_unit_test(preemptible),
 		cmocka_unit_test(longest_section),
 	};
 
