@@ -390,11 +390,12 @@ static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *c
 /*
  * A section needs no tiles: they stay in the registers while all else is saved and becomes the
  * kernel's (XST_B_TILES). Either the task returns and what was saved is loaded beside them, or
- * somebody else comes, and they are saved too. The CPU goes the general way meanwhile.
+ * somebody else comes, and they are saved too. The CPU goes the general way meanwhile. A guest's image
+ * is laid out in its own way, and its tiles are saved with the rest.
  */
 static inline bool has_live_tiles(const struct xst_cpu *cpu)
 {
-	return (cpu->bits & XST_B_MASK) && (cpu->mask & cpu->sys->dynamic) && cpu->sys->xgetbv1 &&
+	return (cpu->bits & XST_B_MASK) && !cpu->cur->guest && (cpu->mask & cpu->sys->dynamic) && cpu->sys->xgetbv1 &&
 	       (xst_w_xinuse(cpu->world) & XST_MASK_AMX);
 }
 
@@ -457,7 +458,7 @@ static XST_COLD bits_t load_but_tiles(struct xst_cpu *cpu, struct xst_ctx *ctx, 
 	ctx->last_cpu = cpu->id;
 	vector = xst_w_load(cpu->world, insn_of(b), ctx->area, cpu->mask & ~XST_MASK_AMX);
 	if (vector)
-		load_failed(cpu, ctx, vector, 0);
+		load_failed(cpu, ctx, vector);
 	else
 		cpu->n.loads++;
 	return (b & ~(XST_B_TILES | XST_B_INIT)) | cpu->fixed | XST_B_LIVE | XST_B_READY;
