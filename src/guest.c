@@ -152,6 +152,12 @@ static inline bool has_xfd(const struct xst_cpu *cpu, const struct xst_guest *gu
 	return guest->mask & cpu->sys->dynamic;
 }
 
+/* May it have protection keys? If not, its CR4.PKE is 0 and nothing there looks at PKRU. */
+static inline bool has_pkru(const struct xst_cpu *cpu, const struct xst_guest *guest)
+{
+	return (cpu->bits & XST_B_PKRU) && (guest->mask & XST_MASK_PKRU);
+}
+
 /* Nobody knows what the last guest left, or what is there after a resume: all three are written. */
 static XST_COLD void load_ssp(struct xst_cpu *cpu, struct xst_guest *guest)
 {
@@ -194,7 +200,7 @@ void xst_guest_enter(struct xst_cpu *cpu, struct xst_guest *guest)
 		load_ssp(cpu, guest);
 	if (has_xfd(cpu, guest))
 		enter_xfd(cpu, guest);
-	if ((cpu->bits & XST_B_PKRU) && guest->pkru != cpu->pkru) {
+	if (has_pkru(cpu, guest) && guest->pkru != cpu->pkru) {
 		guest->n.pkru_writes++;
 		xst_w_wrpkru(cpu->world, guest->pkru);
 	}
@@ -249,7 +255,7 @@ void xst_guest_exit(struct xst_cpu *cpu, struct xst_guest *guest)
 			xst_w_set_xss(cpu->world, sys->xss);
 		}
 	}
-	if (cpu->bits & XST_B_PKRU) {
+	if (has_pkru(cpu, guest)) {
 		guest->pkru = xst_w_rdpkru(cpu->world);
 		if (guest->pkru != cpu->pkru && !XST_TWIN(GUEST_PKRU)) {
 			guest->n.pkru_writes++;

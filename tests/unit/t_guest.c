@@ -218,6 +218,29 @@ static void written_when_they_differ(void **state)
 	assert_int_equal(hw->surprise, 0);
 }
 
+/* A guest that may not have protection keys costs no WRPKRU. */
+static void without_pkru(void **state)
+{
+	static XST_AREA(area, GUEST_BYTES);
+	struct xst_guest guest;
+	struct xst_perm perm;
+
+	(void)state;
+	up(XST_INSN_XSAVES, INTEL, CET, WANT, "auto");
+	xst_perm_init(&g.r.sys, &perm);
+	perm.guest &= ~XST_MASK_PKRU;
+	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, area, GUEST_BYTES, NULL), XST_OK);
+	rig_go(&g.r, 0, &g.r.task[0]);
+	rig_put_pkru(&g.r, 0, 0x54);
+	xst_guest_load(&g.r.cpu[0], &guest);
+	xst_guest_enter(&g.r.cpu[0], &guest);
+	assert_int_equal(g.r.hw[0].regs.PKRU[0], 0x54);
+	xst_guest_exit(&g.r.cpu[0], &guest);
+	assert_int_equal(guest.n.pkru_writes, 0);
+	assert_int_equal(guest.pkru, 0);
+	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &guest, INTEL, NULL), XST_ERR_ILLEGAL_MASK);
+}
+
 /* What XSETBV and WRMSR refuse, and what this guest may not have. */
 static void illegal_values(void **state)
 {
@@ -421,6 +444,7 @@ int main(void)
 		cmocka_unit_test(making_one),
 		CASE("ABI-11", no_tiles_to_be_had),
 		cmocka_unit_test(written_when_they_differ),
+		cmocka_unit_test(without_pkru),
 		cmocka_unit_test(illegal_values),
 		CASE("ABI-19", xcrs_beyond_the_host),
 		CASE("SEC-07", growing_xcr0),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests and tasks in random order on two CPUs, every policy, flips, sections, CPUs that go and come back:
- * whatever a guest or a user can see is its own, and in user mode nothing of a guest's is in force.
+ * Guests and tasks in random order on two CPUs that take the manual's freedoms at random, every policy,
+ * flips, sections, CPUs that go and come back: whatever a guest or a user can see is its own, and in user
+ * mode nothing of a guest's is in force.
  *
  *	t_guest_mix [STEPS] [SEED]
  *
@@ -13,9 +14,9 @@
 
 #include "guests.h"
 
-enum { COMPS = 6 };
-static const unsigned comps[COMPS] = {XST_COMP_X87,   XST_COMP_SSE,   XST_COMP_AVX,
-				      XST_COMP_CET_U, XST_COMP_CET_S, TILE};
+enum { I_CET_U = 3, I_TILE = 5, COMPS = 7 };
+static const unsigned comps[COMPS] = {XST_COMP_X87,   XST_COMP_SSE,   XST_COMP_AVX,    XST_COMP_CET_U,
+				      XST_COMP_CET_S, TILE,	      XST_COMP_BNDREGS};
 
 /* What everybody's registers hold: kept where the engine cannot write. */
 struct truth {
@@ -28,6 +29,7 @@ static struct truth task[RIG_TASKS], vcpu[GUESTS];
 static int stay[RIG_TASKS];   /* the guest that the thread runs, or -1 */
 static int where[RIG_TASKS];  /* the CPU it is on, or -1 */
 static int runs[RIG_CPUS];    /* the thread there, or -1 */
+static struct mdl_choices choices[RIG_CPUS];
 static uint64_t state, step;
 static const char *wrong;     /* the first thing that was */
 
@@ -40,6 +42,19 @@ static unsigned below(unsigned n)
 static uint8_t value(void)
 {
 	return (uint8_t)(1 + below(255));
+}
+
+/* What the manual leaves open: INIT that is tracked as in use, unmodified components that are saved. */
+static void choose(void)
+{
+	unsigned c;
+
+	for (c = 0; c < RIG_CPUS; c++) {
+		choices[c] = (struct mdl_choices){.about = (uint64_t)below(1u << 30) << below(30),
+						  .bits = below(1u << 30) << below(3),
+						  .about_skips = below(2)};
+		g.r.hw[c].choices = &choices[c];
+	}
 }
 
 static void expect(bool cond, const char *what)
@@ -111,7 +126,7 @@ static void use_task(unsigned c)
 	       "IA32_XFD in user mode");
 	expect(!(hw->xfd & XST_MASK_TILEDATA) || mdl_is_init(hw, TILE), "tiles behind IA32_XFD");
 	expect(pkru_held(c) == task[t].pkru || !sys->pkru, "a task's PKRU");
-	expect(held(hw, XST_COMP_CET_U) == (mine & XST_MASK_CET_U ? task[t].comp[3] : 0u),
+	expect(held(hw, XST_COMP_CET_U) == (mine & XST_MASK_CET_U ? task[t].comp[I_CET_U] : 0u),
 	       "CET_U in user mode");
 	if (!has(mine, i))
 		return;
@@ -213,7 +228,7 @@ static void turn_xfd(unsigned c)
 	if (!(v->mask & XST_MASK_TILEDATA))
 		return;
 	if (xfd & ~v->xfd)
-		vcpu[stay[runs[c]]].comp[5] = 0;
+		vcpu[stay[runs[c]]].comp[I_TILE] = 0;
 	expect(!xst_guest_set_xfd(&g.r.cpu[c], v, xfd, NULL), "IA32_XFD is refused");
 }
 
@@ -266,6 +281,7 @@ static void one(void)
 	const unsigned c = below(RIG_CPUS), what = below(100);
 	const bool in = runs[c] >= 0 && stay[runs[c]] >= 0;
 
+	choose();
 	if (what < 20)
 		schedule(c);
 	else if (what < 25)
@@ -356,6 +372,9 @@ static const char *mix(unsigned m, uint64_t steps, uint64_t seed)
 			expect(!g.r.hw[i].surprise, "an instruction of the engine faults");
 			expect(xst_counters_balanced(&g.r.cpu[i].n), "the counters");
 			expect(!g.r.cpu[i].n.loads_failed, "a restore fails");
+			expect(!(g.r.cpu[i].mask & ~(g.r.sys.mask | g.r.sys.dynamic)) ||
+				       g.r.cpu[i].bits & XST_B_MASK,
+			       "a guest's mask that nobody looks at");
 		}
 	}
 	return wrong;
@@ -369,7 +388,7 @@ static const struct {
 	{"GUEST_LEFT", 2},  {"GUEST_KEPT", 1},  {"GUEST_KEPT", 2}, {"GUEST_ELIDED", 2},
 	{"GUEST_XCR0", 4},  {"GUEST_XSS", 2},   {"GUEST_PKRU", 4}, {"GUEST_GROWN", 4},
 	{"GUEST_SSP", 3},   {"GUEST_SSP", 5},   {"XFD_CACHED", 0}, {"XFD_LATE", 0},
-	{"TILES_LEFT", 4},  {"STALE_OWNER", 2}, {"NO_FETCH", 2},
+	{"GUEST_KEPT", 5},  {"TILES_LEFT", 4},  {"STALE_OWNER", 2}, {"NO_FETCH", 2},
 };
 
 int main(int argc, char **argv)
