@@ -216,13 +216,12 @@ static void experiment_words(FILE *out, const struct lab_plan *plan, size_t i)
 	}
 }
 
-/* What guests are about: the exits that cost nothing; a paragraph for each machine. */
-static void guest_words(FILE *out, const struct lab_plan *plan, size_t first)
+/* Counters of all policies on one machine together; false unless @first is the first of them. */
+static bool sum_up(const struct lab_plan *plan, size_t first, const char *const *names, size_t count,
+		   uint64_t *sums)
 {
-	static const char *const names[] = { "exits", "exits_stayed", "stayed_loads", "stayed_saves" };
 	const struct lab_job *job = &plan->jobs[first];
-	uint64_t sums[4] = { 0 }, v;
-	struct text t = { .used = 0 };
+	uint64_t v;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct lab_job *other = &plan->jobs[i];
@@ -230,37 +229,83 @@ static void guest_words(FILE *out, const struct lab_plan *plan, size_t first)
 		if (other->experiment != job->experiment || other->machine != job->machine)
 			continue;
 		if (i < first)
-			return;
-		for (size_t k = 0; k < 4; k++)
+			return false;
+		for (size_t k = 0; k < count; k++)
 			if (lab_result_u64(&other->result, names[k], &v))
 				sums[k] += v;
 	}
-	if (!sums[0])
+	return true;
+}
+
+/* Is the experiment about the kernel's own use of registers? Then no policy is to be praised. */
+static bool is_of_sections(const struct lab_plan *plan, const struct lab_experiment *experiment)
+{
+	uint64_t switches = 0, sections = 0, v;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->jobs[i].experiment != experiment)
+			continue;
+		if (lab_result_u64(&plan->jobs[i].result, "switches", &v))
+			switches += v;
+		if (lab_result_u64(&plan->jobs[i].result, "kernel_sections", &v))
+			sections += v;
+	}
+	return sections > switches;
+}
+
+/* What guests are about: the exits that cost nothing; a paragraph for each machine. */
+static void guest_words(FILE *out, const struct lab_plan *plan, size_t first)
+{
+	static const char *const names[] = { "exits", "exits_stayed", "stayed_loads", "stayed_saves" };
+	uint64_t sums[4] = { 0 };
+	struct text t = { .used = 0 };
+
+	if (!sum_up(plan, first, names, 4, sums) || !sums[0])
 		return;
 	say(&t, "guest: on %s guests exited %" PRIu64 " times. After %" PRIu64 " of these the thread "
 	    "stayed in the kernel and nobody else used registers: %" PRIu64 " loads and %" PRIu64
-	    " saves.", job->machine->name, sums[0], sums[1], sums[2], sums[3]);
+	    " saves.", plan->jobs[first].machine->name, sums[0], sums[1], sums[2], sums[3]);
+	ui_paragraph(out, 2, t.buf);
+}
+
+/* What in-kernel sections are about: what they did not have to do. */
+static void section_words(FILE *out, const struct lab_plan *plan, size_t first)
+{
+	static const char *const names[] = { "kernel_sections", "kernel_saves", "kernel_init_x87",
+					     "kernel_init_mxcsr" };
+	uint64_t sums[4] = { 0 };
+	struct text t = { .used = 0 };
+
+	if (!sum_up(plan, first, names, 4, sums) || !sums[0])
+		return;
+	say(&t, "%s: on %s the kernel used registers itself in %" PRIu64 " sections. They saved a "
+	    "user's state %" PRIu64 " times and loaded the x87 control word %" PRIu64 " times and "
+	    "MXCSR %" PRIu64 " times; all other sections found what they need in place.",
+	    plan->jobs[first].experiment->name, plan->jobs[first].machine->name, sums[0], sums[1],
+	    sums[2], sums[3]);
 	ui_paragraph(out, 2, t.buf);
 }
 
 void lab_words(FILE *out, const struct lab_plan *plan)
 {
-	bool leaky = false, ran = false, counted = false;
+	bool leaky = false, counted = false, several = false;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct lab_job *job = &plan->jobs[i];
 		bool first = true;
 
-		ran |= job->result.status == LAB_OK;
 		counted |= lab_result_flag(&job->result, "counted");
+		several |= job->result.status == LAB_OK && job->cpus > 1;
 		leaky |= job->result.status == LAB_OK &&
 			 lab_result_flag(&job->result, "leaks_speculatively");
 		for (size_t k = 0; k < i; k++)
 			first &= plan->jobs[k].experiment != job->experiment;
-		if (first)
+		if (first && !is_of_sections(plan, job->experiment))
 			experiment_words(out, plan, i);
 		if (!strcmp(job->experiment->name, "guest"))
 			guest_words(out, plan, i);
+		else
+			section_words(out, plan, i);
 	}
 	if (leaky)
 		ui_paragraph(out, 2,
@@ -273,7 +318,7 @@ void lab_words(FILE *out, const struct lab_plan *plan)
 			     "These are counts on emulated CPUs, exact and repeatable. They are "
 			     "not times: an emulated instruction has no duration, and a trap or an "
 			     "XRSTOR costs far more than an ADD.");
-	else if (ran)
+	if (several)
 		ui_paragraph(out, 2,
 			     "Several CPUs at once do not run alike twice, so instructions are not "
 			     "counted here. What counts is that no register was wrong.");
