@@ -245,6 +245,7 @@ def guest_state():
     doc, cases = ask(MILAN)
     none, guests, tasks = cases
     check(column(cases, "image_bytes") == [856, 856, 880], cases)
+    check(column(cases, "image_lines_bytes") == [896, 896, 896], "and none where whole lines are kept")
     check(column(cases, "library_area_bytes") == [832 + 592, 832 + 592, 832 + 616], cases)
     check(column(cases, "guest_image_bytes") == [848, 872, 872], cases)
     check([int(c["task_mask"], 16) >> 11 & 3 for c in cases] == [1, 1, 3] and
@@ -276,9 +277,37 @@ def guest_state():
     check(column(cases, "library_area_bytes") == [832, 832, 832 + 600], cases)
     # Prices: a range never is less than nothing, and other tables can be given.
     for name in ("zen3", "emerald-rapids"):
-        c = ask(MILAN, "--costs", name)[0]["cycles"]
-        check(name in c["source"] and 0 < c["switch"]["low_cycles"] <= c["switch"]["high_cycles"] and
-              0 <= c["one_component_more"]["low_cycles"] <= c["one_component_more"]["high_cycles"], c)
+        doc, cases = ask(MILAN, "--costs", name)
+        c, none, tasks = doc["cycles"], cases[0], cases[2]
+        more = {"cycles": c["one_more_in_init"], "live_cycles": c["one_more_live"]}
+        check(name in c["source"] and c["measured"] == (name == "emerald-rapids"), c)
+        check(none["cycles"] == cases[1]["cycles"] and none["live_cycles"] is None, cases)
+        check(0 < more["cycles"]["high_cycles"] <= more["live_cycles"]["high_cycles"], more)
+        for key, extra in more.items():
+            check(all(abs(tasks[key][end] - none["cycles"][end] - extra[end]) < 1e-9 and extra[end] >= 0
+                      for end in ("low_cycles", "high_cycles")), (key, tasks))
+        check(cases[0]["library_cycles"]["low_cycles"] > cases[0]["cycles"]["low_cycles"], "a second image")
+        check(c["swap_at_exit"] == c["swap_at_change"] and c["swap_at_exit"]["low_cycles"] > 0, c)
+    # And a result of xstate bench insn, with its pairs or without.
+    with tempfile.TemporaryDirectory() as tmp:
+        path = pathlib.Path(tmp) / "costs.json"
+        bench = {"schema": "xstate.bench/1", "machine": {"cpu": "made up", "tsc_hz": 2e9}, "cycles_per_tick": 1,
+                 "costs": [{"instruction": insn, "format": "compacted", "live": live,
+                            "low_quartile_cycles": at, "high_quartile_cycles": at + 5}
+                           for insn in ("XSAVEC", "XRSTOR")
+                           for live, at in (("INIT", 60), ("SSE", 100), ("AVX", 130), ("AVX-512", 170))],
+                 "effects": [{"base": "xsavec+xrstor/0x7/avx", "then": "xsavec+xrstor/0xe7/avx",
+                              "unit": "cycles", "low": -1, "high": 3},
+                             {"base": "xsavec+xrstor/0xe7/sse", "then": "xsavec+xrstor/0xe7/avx",
+                              "unit": "cycles", "low": 50, "high": 54}]}
+        for effects, init, live in ((bench["effects"], 3, 54), ([], 70, 70), (bench["effects"][:1], 70, 70)):
+            path.write_text(json.dumps({**bench, "effects": effects}))
+            doc, cases = ask(MILAN, "--costs", str(path))
+            c = doc["cycles"]
+            check((c["one_more_in_init"], c["one_more_live"]) ==
+                  ({"low_cycles": 0, "high_cycles": init}, {"low_cycles": 0, "high_cycles": live}), c)
+            check(cases[0]["cycles"] == {"low_cycles": 260, "high_cycles": 270} and
+                  cases[2]["live_cycles"] == {"low_cycles": 260, "high_cycles": 270 + live}, cases)
     code, out, err = run("--guest-state", "--base", "10048", "--slab-order", "3", "--align", "64", SAPPHIRE)
     words = " ".join(out.split())
     check(code == 0 and "24 bytes make an image 0 longer, since a component behind begins" in words and

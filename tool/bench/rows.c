@@ -372,6 +372,10 @@ static const struct {
 	 "xrstor+xsaveopt/modified", "xrstor+xsaveopt/kept", EFFECT_RATIO},
 	{"XSAVEC instead of XSAVE in a switch, all live", "xsave+xrstor/%s/all",
 	 "xsavec+xrstor/%s/all", EFFECT_RATIO},
+	{"components more in the mask, INIT all: XSAVEC and XRSTOR", "xsavec+xrstor/0x7/avx",
+	 "xsavec+xrstor/%s/avx", EFFECT_CYCLES},
+	{"one component more, 256 bytes and live: XSAVEC and XRSTOR", "xsavec+xrstor/%s/sse",
+	 "xsavec+xrstor/%s/avx", EFFECT_CYCLES},
 	{"LDMXCSR of another value, against the same", "ldmxcsr/same", "ldmxcsr/changed",
 	 EFFECT_CYCLES},
 	{"LDMXCSR with upper halves in use, against without", "ldmxcsr/same", "ldmxcsr/upper",
@@ -410,7 +414,8 @@ uint32_t effects_make(const struct bench_state *state, struct insn_row *rows, ui
 		e->kind = questions[i].kind;
 		put_id(e->base, sizeof(e->base), questions[i].base, state->all);
 		put_id(e->then, sizeof(e->then), questions[i].then, state->all);
-		count += rows_find(rows, n, e->base) && rows_find(rows, n, e->then);
+		count += strcmp(e->base, e->then) && rows_find(rows, n, e->base) &&
+			 rows_find(rows, n, e->then);
 	}
 	return count;
 }

@@ -150,6 +150,7 @@ static int count_moves(struct guest_case *k)
 	int err = xst_layout_compute(&sys->caps, k->image_mask, XST_COMPACTED, &one.layout, NULL);
 
 	k->image_bytes = one.layout.bytes;
+	k->image_lines_bytes = (k->image_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 	if (err || one.layout.bytes > AREA_BYTES || sys->ctx_bytes > AREA_BYTES)
 		return XST_ERR_NEED_BYTES;
 	k->ways = k->image_mask & XST_MASK_CET_S ? CET_S_WAYS : 1;
@@ -209,29 +210,64 @@ static double at_least_0(double v)
 
 /*
  * Nobody has timed CET_S: XSAVES needs ring 0. But what one component more costs lies between nothing and
- * what one of ten times the size does: AVX beside SSE; or what a restore of INIT costs beside one of live
+ * what one of ten times the size does. Where that was measured in pairs, in INIT and live, it is taken;
+ * else what AVX costs beside SSE by the table, or what a restore of INIT costs beside one of live
  * registers where that is more, as on some CPUs it is.
  */
-static struct sim_range one_more(const struct sim_costs *c)
+static void one_more(struct guest_cases *g)
 {
+	const struct sim_costs *c = &g->costs;
 	const double save = c->save[REC_AVX].high - c->save[REC_SSE].low;
 	const double live = c->load[REC_AVX].high - c->load[REC_SSE].low;
 	const double init = c->load[REC_INIT].high - c->load[REC_SSE].low;
 
-	return (struct sim_range){0, at_least_0(save) + at_least_0(live > init ? live : init)};
+	g->extra_measured = c->init_more.high > 0 && c->live_more.high > 0;
+	g->extra_live.high = at_least_0(save) + at_least_0(live > init ? live : init);
+	g->extra_init = g->extra_live;
+	if (g->extra_measured) {
+		g->extra_init = c->init_more;
+		g->extra_live.high = c->live_more.high;
+	}
+}
+
+/* A save and a load of state that is live up to @live. */
+static struct sim_range pair(const struct sim_costs *c, enum rec_live live)
+{
+	return (struct sim_range){c->save[live].low + c->load[live].low,
+				  c->save[live].high + c->load[live].high};
+}
+
+static void add(struct sim_range *to, double low, double high)
+{
+	to->low += low;
+	to->high += high;
+}
+
+static void price_case(const struct guest_cases *g, struct guest_case *k, enum rec_live live)
+{
+	const struct sim_costs *c = &g->costs;
+
+	k->image_cycles = k->image_live_cycles = k->area_cycles = pair(c, live);
+	if (k->image_mask & XST_MASK_CET_S) {
+		add(&k->image_cycles, g->extra_init.low, g->extra_init.high);
+		add(&k->image_live_cycles, g->extra_live.low, g->extra_live.high);
+	}
+	/* Some tens of bytes: like INIT at least, like all of SSE at most. */
+	if (k->sys.apart)
+		add(&k->area_cycles, pair(c, REC_INIT).low, pair(c, REC_SSE).high);
 }
 
 static void price(struct guest_cases *g)
 {
 	const struct guest_case *none = &g->at[CASE_NONE];
 	const struct sim_costs *c = &g->costs;
+	const enum rec_live live = none->image_mask & XST_MASK_AVX512 ? REC_AVX512
+				   : none->image_mask & XST_MASK_AVX  ? REC_AVX
+								      : REC_SSE;
 
-	g->live = none->image_mask & XST_MASK_AVX512 ? REC_AVX512
-		  : none->image_mask & XST_MASK_AVX  ? REC_AVX
-						     : REC_SSE;
-	g->base = (struct sim_range){c->save[g->live].low + c->load[g->live].low,
-				     c->save[g->live].high + c->load[g->live].high};
-	g->extra = one_more(c);
+	one_more(g);
+	for (unsigned i = 0; i < GUEST_CASES; i++)
+		price_case(g, &g->at[i], live);
 	g->swap_exit = (struct sim_range){none->swap_reads * c->msr.low,
 					  none->swap_reads * c->msr.high};
 	g->swap_enter = (struct sim_range){none->swap_writes * c->msr.low,

@@ -28,6 +28,7 @@ struct guest_case {
 	const char *id, *name;
 	struct xst_system sys;
 	uint32_t image_bytes; /* a task's, with all its state in one, as most kernels keep it */
+	uint32_t image_lines_bytes; /* the lines of 64 bytes that it is in: it begins on one */
 	uint64_t image_mask;
 	uint32_t area_bytes;  /* a task's in this library: what CR0.TS does not guard is apart */
 	uint32_t guest_bytes; /* a virtual CPU's image, in both */
@@ -36,6 +37,9 @@ struct guest_case {
 	struct slab slab;     /* the structure that holds the image */
 	struct slab_use use;
 	struct guest_moved image[CET_S_WAYS], area[CET_S_WAYS];
+	/* Of a save and a load: CET_S in INIT; live, where a task has it. */
+	struct sim_range image_cycles, image_live_cycles;
+	struct sim_range area_cycles; /* INIT or live */
 	/* Only the way CET_S_INIT where a task does not have it. */
 	unsigned ways;
 };
@@ -46,9 +50,11 @@ struct guest_cases {
 	bool as_if;         /* the CPU's XSAVES does not have CET_S: sizes are what they would be */
 	uint64_t task_super; /* supervisor state that tasks have in every case */
 	uint64_t tasks;
-	enum rec_live live;  /* the row of the cost table that this state goes by */
 	struct sim_costs costs;
-	struct sim_range base, extra, swap_exit, swap_enter; /* cycles */
+	/* Cycles. What CET_S in every task may cost at a switch, and whether anything like it was measured. */
+	struct sim_range extra_init, extra_live;
+	bool extra_measured;
+	struct sim_range swap_exit, swap_enter;
 	struct guest_case at[GUEST_CASES];
 };
 

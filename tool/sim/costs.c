@@ -21,10 +21,25 @@ struct builtin {
 #define R(low, high) { low, high },
 #define CPU(name, ghz, guest, source, saves, loads) \
 	{ #name, ghz, guest, source, { saves }, { loads } },
+#define MORE(...)
 static const struct builtin builtins[] = {
 #include "sim/costs.def"
 };
 #undef CPU
+#undef MORE
+
+static const struct more {
+	const char *name;
+	struct sim_range init, live;
+} mores[] = {
+#undef R
+#define R(low, high) { low, high }
+#define CPU(...)
+#define MORE(name, init, live) { #name, init, live },
+#include "sim/costs.def"
+};
+#undef CPU
+#undef MORE
 #undef R
 
 const char *sim_costs_names(size_t i)
@@ -61,6 +76,12 @@ bool sim_costs_builtin(struct sim_costs *c, const char *name)
 		c->ghz = b->ghz;
 		memcpy(c->save, b->save, sizeof(c->save));
 		memcpy(c->load, b->load, sizeof(c->load));
+		for (size_t k = 0; k < sizeof(mores) / sizeof(mores[0]); k++) {
+			if (strcmp(mores[k].name, name))
+				continue;
+			c->init_more = mores[k].init;
+			c->live_more = mores[k].live;
+		}
 		sim_costs_ring0(c, b->guest);
 		return true;
 	}
@@ -130,6 +151,36 @@ static bool take_all(const json_t *rows, const char *insn, const char *format,
 	return any;
 }
 
+/* Is @id "xsavec+xrstor/MASK/LIVE"? */
+static bool is_switch_of(const char *id, const char *live)
+{
+	const char *end = id ? strrchr(id, '/') : NULL;
+
+	return end && !strncmp(id, "xsavec+xrstor/", strlen("xsavec+xrstor/")) && !strcmp(end + 1, live);
+}
+
+/* The two paired comparisons of a switch with one component more. */
+static void fill_more(struct sim_costs *c, const json_t *effects)
+{
+	size_t i;
+	json_t *e;
+
+	json_array_foreach(effects, i, e) {
+		const char *base = json_string_value(json_object_get(e, "base"));
+		const char *then = json_string_value(json_object_get(e, "then"));
+		const char *unit = json_string_value(json_object_get(e, "unit"));
+		const double low = number(e, "low"), high = number(e, "high");
+
+		if (!is_switch_of(then, "avx") || !unit || strcmp(unit, "cycles") || !(low <= high) ||
+		    !(high > 0) || high > 1e6)
+			continue;
+		if (is_switch_of(base, "avx"))
+			c->init_more = (struct sim_range){ low > 0 ? low : 0, high };
+		else if (is_switch_of(base, "sse"))
+			c->live_more = (struct sim_range){ low > 0 ? low : 0, high };
+	}
+}
+
 static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 {
 	static const struct {
@@ -151,6 +202,7 @@ static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 		c->ghz = number(machine, "tsc_hz") * number(doc, "cycles_per_tick") / 1e9;
 		snprintf(c->source, sizeof(c->source), "%s: %s and %s on %s", path, pairs[i].save,
 			 pairs[i].load, cpu ? cpu : "an unnamed CPU");
+		fill_more(c, json_object_get(doc, "effects"));
 		sim_costs_ring0(c, json_is_string(json_object_get(machine, "hypervisor")));
 		return c->ghz > 0.05 && c->ghz < 100;
 	}

@@ -22,6 +22,8 @@ struct sim_costs {
 	double ghz;
 	bool guest;                    /* trap, ts and interrupt are those of a guest */
 	struct sim_range save[REC_LIVES], load[REC_LIVES];
+	/* One component more in the mask, of a save and a load; high 0: not measured. */
+	struct sim_range init_more, live_more; /* in INIT; live, with 256 bytes */
 	struct sim_range trap;         /* #NM round trip, without the load */
 	struct sim_range ts;           /* a write of CR0.TS */
 	struct sim_range interrupt;    /* to another CPU, until its answer */
