@@ -47,7 +47,7 @@ static const struct opt_usage usage = {
 /* Groups of tracepoints; the first one must be there. */
 static const char *const groups[] = {
 	"sched:sched_switch,sched:sched_migrate_task,sched:sched_process_fork,"
-	"sched:sched_process_exec,sched:sched_process_exit",
+	"sched:sched_process_exec,sched:sched_process_exit,sched:sched_process_wait",
 	"x86_fpu:x86_fpu_regs_activated,x86_fpu:x86_fpu_regs_deactivated,"
 	"x86_fpu:x86_fpu_dropped,x86_fpu:x86_fpu_copy_dst",
 	"signal:signal_deliver",

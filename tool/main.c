@@ -46,8 +46,8 @@
  *   sim/             a recorded workload under every policy
  *     rec.h          a trace as records of 16 bytes; rec_out.h: on their way out
  *     slots.h        from events to records: what Linux does, seen or not (programs.def: what
- *                    a program's name tells; tasks.h: numbers for tasks; pool.h: when Linux's
- *                    random pool takes the registers)
+ *                    a program's name tells; tasks.h: numbers for tasks; pool.h, slots_pool.c:
+ *                    when Linux's random pool takes the registers)
  *     lane.h         one policy: the engine in the counting world; lane_state.h: its state, out
  *                    and in (lane_own.h: inside)
  *     memo.h         what the engine does, remembered: the short path (memo_run.h), the others

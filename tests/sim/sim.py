@@ -215,6 +215,29 @@ def random_pool():
         check(seen["totals"]["sections"] == 1 and seen["totals"]["sections_assumed"] == 0, "sections that are seen")
 
 
+    # A parent that calls wait() for a child that is over comes from user mode for it, and has to restore; one that
+    # slept in it has not been there. Where wait() is not seen it is taken to sleep in it.
+    def waits(lines_of):
+        nonlocal lines
+        lines = []
+        for i in range(64):
+            child = ("cat", 101 + i)
+            event(0, "cat", 100, f"sched:sched_process_fork: comm=cat pid=100 child_comm=cat child_pid={child[1]}")
+            lines_of("before")
+            switch(0, parent, "S", child, live=True)
+            event(0, *child, f"sched:sched_process_exit: comm=cat pid={child[1]} prio=120")
+            event(0, *child, "x86_fpu:x86_fpu_dropped: x86/fpu: 0xfe load: 0 xfeatures: 2 xcomp_bv: 0")
+            switch(0, child, "Z", parent)
+            lines_of("after")
+        switch(0, parent, "S", idle, live=True)
+        return row(sim("-", data="".join(lines).encode())[0], "deferred")["loads"]
+
+    wait = "sched:sched_process_wait: comm=cat pid=0 prio=120"
+    unseen = waits(lambda when: None)
+    asleep = waits(lambda when: event(0, "cat", 100, wait) if when == "before" else None)
+    awake = waits(lambda when: event(0, "cat", 100, wait) if when == "after" else None)
+    # 24 bytes for each child: of 24 blocks two in three are filled by a release.
+    check(asleep == unseen and abs(awake - asleep - 16) <= 1, f"wait: {unseen} unseen, {asleep} asleep, {awake} awake")
     # A parent in vfork() sleeps right behind the fork: not live then, it has filled a block.
     lines, pool, want = [], 0, 0
     for i in range(40):
@@ -616,6 +639,9 @@ def record():
     error(run("record", "-o", at("x"), "--keep", at("x"), "--", "true"), 2, "same file", "record twice to one file")
     open(at("cut.data"), "wb").write(open(at("perf.data"), "rb").read()[:5000])
     error(run("sim", at("cut.data")), 2, "perf script cannot read it: ", "perf.data cut off")
+    # What is wrong with perf is not taken for the end of the trace.
+    open(at("perf"), "w").write("#!/bin/sh\nperf \"$@\" | head -n 40\nkill -SEGV $$\n")
+    error(run("sim", at("perf.data"), env={"XSTATE_PERF": at("perf")}), 2, "falls over it", "perf that crashes")
 
 
 def dat():

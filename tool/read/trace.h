@@ -24,6 +24,7 @@ enum trace_kind {
 	TRACE_DEACTIVATED, /* after the save: arg = live mask; flag: still marked as to be loaded */
 	TRACE_DROPPED,
 	TRACE_COPIED,      /* before a fork */
+	TRACE_WAIT,        /* wait() for a child begins */
 	TRACE_SIGNAL,      /* flag: a handler takes it */
 	TRACE_SIGRETURN,   /* a handler returns; one that jumps out of itself never does */
 	TRACE_SIGRETURNS,  /* of no CPU: it is known that SIGRETURN events would be there */

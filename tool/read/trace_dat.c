@@ -48,6 +48,7 @@ static const struct {
 	{ "sched", "sched_process_fork", TRACE_FORK, { "child_pid", NULL, NULL, "child_comm" } },
 	{ "sched", "sched_process_exec", TRACE_EXEC, { "old_pid" } },
 	{ "sched", "sched_process_exit", TRACE_EXIT, { "group_dead" } },
+	{ "sched", "sched_process_wait", TRACE_WAIT, { NULL } },
 	{ "x86_fpu", "x86_fpu_regs_activated", TRACE_ACTIVATED, { "xfeatures", "load_fpu" } },
 	{ "x86_fpu", "x86_fpu_regs_deactivated", TRACE_DEACTIVATED, { "xfeatures", "load_fpu" } },
 	{ "x86_fpu", "x86_fpu_dropped", TRACE_DROPPED, { "xfeatures", "load_fpu" } },
@@ -181,6 +182,7 @@ static void translate(const struct dat *d, const struct known *k, const struct t
 	case TRACE_EXIT:
 		ev->flag = !f[0] || number(d, f[0], r);
 		break;
+	case TRACE_WAIT:
 	case TRACE_SIGRETURN:
 	case TRACE_SECTION:
 		break;

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +41,19 @@ static int start(const char *path, int words, int *fd, pid_t *pid)
 		close(ends[0]);
 	*fd = ends[0];
 	return err;
+}
+
+/* Some broken files have no end for it: more of a CPU's time than any sound one takes is too much. */
+static void limit(const char *path, pid_t pid)
+{
+	const rlim_t base = 10, for_each_mb = 10;
+	struct rlimit r;
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	r.rlim_cur = r.rlim_max = base + for_each_mb * (rlim_t)(st.st_size >> 20);
+	(void)prlimit(pid, RLIMIT_CPU, &r, NULL);
 }
 
 /* The last line of perf's complaints, as ": line"; or nothing. The ones before are often of no consequence. */
@@ -141,6 +156,7 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 			 strerror(failed));
 		return TRACE_CANNOT;
 	}
+	limit(path, pid);
 	result = trace_input_of(&in, fd, path);
 	if (result)
 		snprintf(sentence, sizeof(sentence), "%s: %s", path, in.why);
@@ -152,6 +168,12 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 	complaint(words, said, sizeof(said));
 	close(words);
 	/* A reader that stops early ends perf with SIGPIPE: then ours is the better reason. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) {
+		snprintf(err, errlen, "%s: broken: perf script %s", path,
+			 WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL
+				 ? "comes to no end with it" : "falls over it");
+		return -1;
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status)) {
 		snprintf(err, errlen, "%s: perf script cannot read it%s", path, said);
 		return -1;

@@ -222,6 +222,7 @@ static const struct event_name names[] = {
 	{ "sched_process_fork", TRACE_FORK, fork_fields },
 	{ "sched_process_exec", TRACE_EXEC, NULL },
 	{ "sched_process_exit", TRACE_EXIT, NULL },
+	{ "sched_process_wait", TRACE_WAIT, NULL },
 	{ "signal_deliver", TRACE_SIGNAL, signal_fields },
 	{ "sys_enter_rt_sigreturn", TRACE_SIGRETURN, NULL },
 	{ "kernel_fpu_begin", TRACE_SECTION, NULL },

@@ -323,6 +323,15 @@ int on_exit(__u64 *ctx)
 	return end(e);
 }
 
+SEC("tp_btf/sched_process_wait")
+int on_wait(__u64 *ctx)
+{
+	struct event *e = begin(EVENT_WAIT);
+
+	(void)ctx;
+	return e ? end(e) : 0;
+}
+
 static __always_inline int on_fpu(enum event_kind kind, struct fpu *fpu)
 {
 	struct event *e = begin(kind);

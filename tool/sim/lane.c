@@ -179,6 +179,8 @@ static __attribute__((noinline)) void run_rare(struct lane *l, const struct rec 
 		edit(l, cpu, ctx, XST_MASK_SSE);
 		return;
 	case REC_SECTION:
+		if (r->flags & REC_USER)
+			user_mode(cpu, false);
 		if (xst_kernel_begin(cpu, 0) == XST_OK)
 			xst_kernel_end(cpu);
 		return;

@@ -32,7 +32,8 @@ enum rec_kind {
 	REC_EXIT,
 	REC_SIGNAL,     /* a handler runs and, without REC_OPEN, returns */
 	REC_SIGRETURN,  /* a handler returns */
-	REC_SECTION,    /* the kernel uses the registers, in task @task or with none running */
+	REC_SECTION,    /* the kernel uses the registers, in task @task or with none running;
+			   REC_USER: the task came from user mode for it */
 	REC_MIGRATE,    /* @task, not running, will run on CPU @arg */
 	REC_TASK,       /* @task is another one from now on; @arg is its thread id */
 	REC_NAME,       /* 15 bytes of its name: see rec_name() */

@@ -15,43 +15,11 @@
 
 #include <xst/comp.h>
 
-#include "sim/pool.h"
 #include "sim/programs.h"
-#include "sim/rec_out.h"
-#include "sim/tasks.h"
+#include "sim/slots_own.h"
 
 /* Clocks of CPUs differ by less. */
 #define BACK_NS 100000000u
-
-struct cpu {
-	uint32_t task;
-	bool known;
-	bool user;          /* in this slot: shown by an event */
-	unsigned seen;      /* restores in this slot */
-	uint32_t live;
-	uint8_t image;      /* enum trace_image of the slot that ends */
-	/* a sched_switch whose slot's last event may still come */
-	bool ending, live_at_end;
-	bool stirs;         /* a fork, whose part in the random pool is not settled */
-	char state;
-	int32_t next;
-	unsigned seen_next; /* restores of the slot that began */
-	char comm[TRACE_COMM];
-};
-
-struct slots {
-	struct rec_out out;
-	enum slots_signals signals;
-	enum slots_sections sections;
-	struct tasks t;
-	struct cpu cpus[TRACE_CPUS_MAX];
-	uint64_t latest_ns;
-	unsigned pool;      /* bytes that wait in the random pool's block */
-	bool begun, sigreturns, switched;
-	uint32_t has;
-	uint32_t seen_more; /* restores that had no room in their slot's record */
-	uint64_t gaps;
-};
 
 /* rec_arg(), which has room for REC_SEEN_MAX; the rest is counted at the end. */
 static uint32_t slot_arg(struct slots *s, uint32_t live, unsigned seen)
@@ -62,18 +30,11 @@ static uint32_t slot_arg(struct slots *s, uint32_t live, unsigned seen)
 	return rec_arg(live, some);
 }
 
-/* A record of what happens now. */
-static int put(struct slots *s, enum rec_kind kind, unsigned cpu, uint32_t task, unsigned flags,
-	       uint32_t arg)
-{
-	return rec_out_put(&s->out, kind, cpu, task, flags, arg);
-}
-
 static uint32_t new_task(struct slots *s, int32_t pid, const char *name, bool kernel)
 {
 	const uint32_t n = tasks_take(&s->t, pid, name, kernel);
 
-	if (n == NO_TASK || put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid) ||
+	if (n == NO_TASK || slots_put(s, REC_TASK, 0, n, kernel ? REC_KERNEL : 0, (uint32_t)pid) ||
 	    rec_out_name(&s->out, s->t.task[n].name))
 		return NO_TASK;
 	return n;
@@ -84,7 +45,7 @@ static int rename_task(struct slots *s, unsigned id, uint32_t n, const char *nam
 {
 	if (!task_rename(&s->t.task[n], name))
 		return 0;
-	return put(s, REC_RENAME, id, n, 0, 0) || rec_out_name(&s->out, s->t.task[n].name) ? -1 : 0;
+	return slots_put(s, REC_RENAME, id, n, 0, 0) || rec_out_name(&s->out, s->t.task[n].name) ? -1 : 0;
 }
 
 /* The task of @pid; one that was running when the trace began is met here first. */
@@ -100,7 +61,7 @@ static int put_exit(struct slots *s, unsigned cpu, uint32_t n, unsigned flags)
 	if (s->t.task[n].gone || n == IDLE)
 		return 0;
 	s->t.task[n].gone = true;
-	return put(s, REC_EXIT, cpu, n, flags, 0);
+	return slots_put(s, REC_EXIT, cpu, n, flags, 0);
 }
 
 /* CPU @id goes on with @n, and nothing is said about what it did before. */
@@ -114,14 +75,14 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
 		s->gaps++;
-		if (put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, slot_arg(s, 0, other->seen)))
+		if (slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, slot_arg(s, 0, other->seen)))
 			return -1;
 		other->task = IDLE;
 		other->user = false;
 		other->live = 0;
 		other->seen = 0;
 	}
-	if (put(s, REC_SWITCH, id, n, flags | (t->kernel ? REC_KERNEL : 0), arg))
+	if (slots_put(s, REC_SWITCH, id, n, flags | (t->kernel ? REC_KERNEL : 0), arg))
 		return -1;
 	if (old && c->task != IDLE && c->task != n) {
 		old->cpu = 0;
@@ -130,7 +91,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 	}
 	c->known = true;
 	c->task = n;
-	c->user = false;
+	c->user = c->waited = false;
 	c->live = 0;
 	c->seen = 0;
 	if (n != IDLE)
@@ -169,46 +130,7 @@ static int put_pending(struct slots *s, unsigned id, struct task *t)
 	t->child_exited = false;
 	if (!handled || (s->has & REC_HAS_SIGNALS))
 		return 0;
-	return put(s, REC_SIGNAL, id, s->cpus[id].task, REC_ASSUMED, 0);
-}
-
-/* More for the kernel's random pool. */
-static int stir_as(struct slots *s, unsigned id, unsigned bytes, bool fills)
-{
-	if (s->sections == SLOTS_SECTIONS_NONE || (s->has & REC_HAS_SECTIONS))
-		return 0;
-	s->pool = pool_after(s->pool, bytes, fills);
-	return fills ? put(s, REC_SECTION, id, s->cpus[id].task, REC_ASSUMED, 0) : 0;
-}
-
-static int stir(struct slots *s, unsigned id, unsigned bytes)
-{
-	return stir_as(s, id, bytes, pool_fills(s->pool, bytes));
-}
-
-/*
- * The fork that was last on this CPU. A parent that sleeps right behind it, in vfork(), never got to user
- * mode: its registers are still live, or a block was full. So the trace shows how full the pool is.
- */
-static int settle_fork(struct slots *s, unsigned id)
-{
-	struct cpu *c = &s->cpus[id];
-
-	if (!c->stirs)
-		return 0;
-	c->stirs = false;
-	return c->ending && c->state == 'D' && (s->has & REC_HAS_FPU)
-		       ? stir_as(s, id, POOL_FORK, !c->live_at_end)
-		       : stir(s, id, POOL_FORK);
-}
-
-/* It waited for its children, and releases those that are over. */
-static int release_children(struct slots *s, unsigned id, struct task *t)
-{
-	for (; t->to_release; t->to_release--)
-		if (stir(s, id, POOL_RELEASE))
-			return -1;
-	return 0;
+	return slots_put(s, REC_SIGNAL, id, s->cpus[id].task, REC_ASSUMED, 0);
 }
 
 /* It came from user mode to end; what was pending ran before. */
@@ -223,27 +145,6 @@ static int put_dead(struct slots *s, unsigned id, bool user)
 	return put_exit(s, id, n, user ? REC_USER : 0);
 }
 
-/* The parent is told at the very end, when the memory is given back: long after sched_process_exit. */
-static int tell_parent(struct slots *s, unsigned id, const struct task *t)
-{
-	struct task *parent;
-	uint32_t n;
-
-	/* Not the last thread of its process: it releases itself. */
-	if (!t->last_thread)
-		return stir(s, id, POOL_RELEASE);
-	n = t->parent > 0 ? tasks_find(&s->t, t->parent) : NO_TASK;
-	if (n == NO_TASK || n == IDLE)
-		return 0;
-	parent = &s->t.task[n];
-	parent->child_exited = true;
-	parent->to_release++;
-	/* Woken by the end of it, and already running elsewhere. */
-	if (parent->cpu && !s->cpus[parent->cpu - 1].ending)
-		return release_children(s, parent->cpu - 1u, parent);
-	return 0;
-}
-
 /* The switch that was kept: the slot is complete now. */
 static int finish(struct slots *s, unsigned id)
 {
@@ -254,7 +155,7 @@ static int finish(struct slots *s, unsigned id)
 	const unsigned seen = c->seen, seen_next = c->seen_next;
 	unsigned flags;
 
-	if (settle_fork(s, id))
+	if (slots_settle_fork(s, id))
 		return -1;
 	c->ending = false;
 	if (!(s->has & REC_HAS_FPU) && !t->kernel && !t->gone) {
@@ -264,14 +165,14 @@ static int finish(struct slots *s, unsigned id)
 	if (user && t->kernel && c->task != IDLE) {
 		/* Named like a kernel thread, but it has registers. */
 		t->kernel = false;
-		if (put(s, REC_SWITCH, id, c->task, 0, 0))
+		if (slots_put(s, REC_SWITCH, id, c->task, 0, 0))
 			return -1;
 	}
 	if (user && !t->dying && put_pending(s, id, t))
 		return -1;
 	dead = t->dying && (c->state == 'X' || c->state == 'Z' || !c->state);
 	if (dead) {
-		if (put_dead(s, id, user) || tell_parent(s, id, t))
+		if (put_dead(s, id, user) || slots_tell_parent(s, id, t))
 			return -1;
 	}
 	/*
@@ -282,11 +183,12 @@ static int finish(struct slots *s, unsigned id)
 	 */
 	if (t->fresh && !user && !dead && !t->kernel) {
 		t->exec_written = true;
-		if (put(s, REC_EXEC, id, c->task, REC_USER | REC_ASSUMED, 0))
+		if (slots_put(s, REC_EXEC, id, c->task, REC_USER | REC_ASSUMED, 0))
 			return -1;
 	}
 	t->fresh = false;
 	if (user) {
+		t->waits = t->waits && c->waited;
 		t->user_before_exec = c->state != 'D';
 		t->exec_written = false;
 	}
@@ -304,7 +206,7 @@ static int finish(struct slots *s, unsigned id)
 		return -1;
 	c->seen = seen_next;
 	c->known = c->next >= 0;
-	return release_children(s, id, &s->t.task[n]);
+	return slots_release_children(s, id, &s->t.task[n]);
 }
 
 static int on_switch(struct slots *s, const struct trace_event *ev)
@@ -351,7 +253,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 		return 0;
 	c->user = true;
 	c->stirs = true;
-	return put(s, REC_FORK, ev->cpu, c->task, REC_USER, n);
+	return slots_put(s, REC_FORK, ev->cpu, c->task, REC_USER, n);
 }
 
 static int on_exec(struct slots *s, const struct trace_event *ev)
@@ -366,7 +268,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 		/* A kernel thread becomes a program: a usermode helper. */
 		t->kernel = false;
 		t->user_before_exec = false;
-		if (put(s, REC_SWITCH, ev->cpu, c->task, 0, slot_arg(s, 0, c->seen)))
+		if (slots_put(s, REC_SWITCH, ev->cpu, c->task, 0, slot_arg(s, 0, c->seen)))
 			return -1;
 		c->seen = 0;
 	}
@@ -375,7 +277,7 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 	t->user_before_exec = true;
 	c->user = true;
 	t->fresh = false;
-	if (!t->exec_written && put(s, REC_EXEC, ev->cpu, c->task, user ? REC_USER : 0, 0))
+	if (!t->exec_written && slots_put(s, REC_EXEC, ev->cpu, c->task, user ? REC_USER : 0, 0))
 		return -1;
 	t->exec_written = false;
 	return rename_task(s, ev->cpu, c->task, ev->own);
@@ -393,7 +295,7 @@ static int on_migrate(struct slots *s, const struct trace_event *ev)
 	/* By the stopper thread: sched_exec() looks for an idle CPU while there is little to move. */
 	if (c->known && !strncmp(s->t.task[c->task].name, "migration/", 10))
 		t->user_before_exec = false;
-	return t->cpu ? 0 : put(s, REC_MIGRATE, ev->cpu, n, 0, ev->arg);
+	return t->cpu ? 0 : slots_put(s, REC_MIGRATE, ev->cpu, n, 0, ev->arg);
 }
 
 static int on_dropped(struct slots *s, const struct trace_event *ev)
@@ -417,6 +319,9 @@ static int take(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
 
+	/* It does something else: wait() has returned. */
+	if (ev->kind != TRACE_SWITCH && ev->kind != TRACE_MIGRATE && ev->kind != TRACE_SECTION)
+		s->t.task[c->task].waits = false;
 	switch (ev->kind) {
 	case TRACE_SWITCH:
 		s->switched = true;
@@ -431,6 +336,8 @@ static int take(struct slots *s, const struct trace_event *ev)
 		return 0;
 	case TRACE_MIGRATE:
 		return on_migrate(s, ev);
+	case TRACE_WAIT:
+		return slots_wait(s, ev->cpu);
 	case TRACE_DROPPED:
 		return on_dropped(s, ev);
 	case TRACE_COPIED:
@@ -439,7 +346,7 @@ static int take(struct slots *s, const struct trace_event *ev)
 	case TRACE_SIGNAL:
 		s->has |= REC_HAS_SIGNALS;
 		return ev->flag && is_program(s, c)
-			       ? put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0,
+			       ? slots_put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0,
 				     0)
 			       : 0;
 	case TRACE_SIGRETURN:
@@ -448,10 +355,10 @@ static int take(struct slots *s, const struct trace_event *ev)
 			s->sigreturns = true;
 			return 0;
 		}
-		return put(s, REC_SIGRETURN, ev->cpu, c->task, 0, 0);
+		return slots_put(s, REC_SIGRETURN, ev->cpu, c->task, 0, 0);
 	case TRACE_SECTION:
 		s->has |= REC_HAS_SECTIONS;
-		return put(s, REC_SECTION, ev->cpu, c->task, 0, 0);
+		return slots_put(s, REC_SECTION, ev->cpu, c->task, 0, 0);
 	default:
 		return 0;
 	}
@@ -463,7 +370,7 @@ int slots_event(void *arg, const struct trace_event *ev)
 	struct cpu *c;
 
 	if (ev->kind == TRACE_LOST)
-		return put(s, REC_LOST, 0, 0, 0, ev->arg);
+		return slots_put(s, REC_LOST, 0, 0, 0, ev->arg);
 	if (ev->kind == TRACE_SIGRETURNS) {
 		s->sigreturns = true;
 		return 0;
@@ -512,7 +419,7 @@ int slots_event(void *arg, const struct trace_event *ev)
 		if (!tasks_move(&s->t, c->task, ev->pid))
 			return -1;
 	}
-	if (ev->kind != TRACE_SWITCH && settle_fork(s, ev->cpu))
+	if (ev->kind != TRACE_SWITCH && slots_settle_fork(s, ev->cpu))
 		return -1;
 	if (ev->kind != TRACE_SWITCH && ev->pid >= 0 && resync(s, ev->cpu, ev->pid, ev->own))
 		return -1;
@@ -533,7 +440,7 @@ int slots_end(struct slots *s)
 	/* Restores of slots that still go on, and of those that had too many. */
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		left += s->cpus[i].seen;
-	if (put(s, REC_END, 0, left, s->has, 0))
+	if (slots_put(s, REC_END, 0, left, s->has, 0))
 		return -1;
 	return rec_out_flush(&s->out);
 }

@@ -25,6 +25,7 @@ struct task {
 	bool child_exited;  /* SIGCHLD is pending, if it is handled */
 	bool handles;
 	uint16_t to_release; /* children that are over */
+	bool waits;         /* for one of them */
 	/* Must it have been in user mode before the exec that comes next? Not when it was last seen
 	 * live inside the exec: waiting for the disk, or being moved by sched_exec(). */
 	bool user_before_exec;
