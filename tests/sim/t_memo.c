@@ -143,6 +143,9 @@ static void put_rare(struct maker *m, uint32_t cpu)
 		if (!m->cur[cpu])
 			return;
 		break;
+	case REC_SECTION:
+		r.flags = m->cur[cpu] && chance(50) ? REC_USER : 0;
+		break;
 	case REC_MIGRATE:
 		r.task = draw(TASKS);
 		r.arg = draw(m->cpus);

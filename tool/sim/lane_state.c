@@ -124,6 +124,7 @@ struct rec lane_event(const struct lane *l, const struct rec *r)
 		flags |= r->flags & REC_KERNEL;
 		break;
 	case REC_FORK:
+	case REC_SECTION:
 		flags &= REC_USER;
 		break;
 	case REC_EXEC:

@@ -304,7 +304,8 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	case REC_SECTION:
 		r->n.sections++;
 		r->n.sections_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
-		return 0;
+		return here || !(rec->flags & REC_USER) ? 0
+			: bad(r, "a section of a task that does not run");
 	case REC_MIGRATE:
 		r->n.migrations++;
 		return *is != IS_RUNNING ? 0 : bad(r, "a task migrates while it runs");
