@@ -90,6 +90,15 @@ static void cpu_without_xsave(void **state)
 	state_close(&s);
 }
 
+/* A row is not compared with itself. */
+static bool asked(const char *base, const char *then)
+{
+	for (uint32_t i = 0; i < questions; i++)
+		if (!strcmp(effects[i].base, base) && !strcmp(effects[i].then, then))
+			return true;
+	return false;
+}
+
 static void cpu_with_avx(void **state)
 {
 	struct bench_state s;
@@ -105,6 +114,7 @@ static void cpu_with_avx(void **state)
 	assert_string_equal(row("xrstor+xsaveopt/kept")->skipped, "no XSAVEOPT");
 	assert_int_equal(row("xrstor+xsaveopt/kept")->insn, SNIP_opt_kept_avx);
 	measured("vldmxcsr/upper");
+	assert_false(asked("xsavec+xrstor/0x7/avx", "xsavec+xrstor/0x7/avx"));
 	state_close(&s);
 }
 
@@ -123,7 +133,9 @@ static void cpu_with_everything(void **state)
 	assert_true(row("wrpkru")->mask == 0x55555554); /* the value it has: harmless */
 	assert_int_equal(row("wrpkru")->index, 0);
 	assert_int_equal(row("xrstor+xsaveopt/modified")->insn, SNIP_opt_modified_512);
-	assert_int_equal(questions, 14);
+	assert_int_equal(questions, 16);
+	assert_true(asked("xsavec+xrstor/0x7/avx", "xsavec+xrstor/0x600e7/avx"));
+	assert_true(asked("xsavec+xrstor/0x600e7/sse", "xsavec+xrstor/0x600e7/avx"));
 	for (uint32_t i = 0; i < n; i++)
 		assert_null(rows[i].skipped);
 	/* Tiles are configured, or loading them would fault: palette 1, 16 rows of 64 bytes. */
