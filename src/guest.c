@@ -83,7 +83,8 @@ int xst_guest_init(const struct xst_system *sys, struct xst_perm *perm, struct x
 		err = check_area(&layout, area, bytes, diag);
 	if (err)
 		return err;
-	xst_perm_lock_guest(perm);
+	if (!XST_TWIN(GUEST_UNLOCKED))
+		xst_perm_lock_guest(perm);
 	__builtin_memset(guest, 0, sizeof(*guest));
 	guest->mask = mask;
 	guest->layout = layout;
@@ -101,7 +102,8 @@ int xst_guest_destroy(struct xst_cpu *cpu, struct xst_guest *guest)
 {
 	if (guest->loaded)
 		return XST_ERR_INVALID;
-	xst_ctx_exit(cpu, &guest->ctx);
+	if (!XST_TWIN(GUEST_OWNER_KEPT))
+		xst_ctx_exit(cpu, &guest->ctx);
 	guest->ssp_cpu = XST_NO_CPU;
 	return XST_OK;
 }
@@ -134,6 +136,8 @@ void xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest)
 	/* The kernel's own accesses to user memory obey PKRU: the thread's stays in force. */
 	if (cpu->bits & XST_B_PKRU)
 		guest->ctx.pkru = cpu->cur ? xst_w_rdpkru(cpu->world) : cpu->pkru;
+	if (XST_TWIN(GUEST_KEEPS_USER))
+		cpu->bits &= ~XST_B_LIVE;
 	xst_switch(cpu, cpu->cur, &guest->ctx);
 }
 
@@ -156,6 +160,12 @@ static inline bool has_xfd(const struct xst_cpu *cpu, const struct xst_guest *gu
 static inline bool has_pkru(const struct xst_cpu *cpu, const struct xst_guest *guest)
 {
 	return (cpu->bits & XST_B_PKRU) && (guest->mask & XST_MASK_PKRU);
+}
+
+/* Does this CPU hold the guest's shadow-stack pointers, and does none other hold newer ones? */
+static inline bool has_ssp(const struct xst_cpu *cpu, const struct xst_guest *guest)
+{
+	return cpu->ssp_of == guest && (guest->ssp_cpu == cpu->id || XST_TWIN(GUEST_SSP_STALE));
 }
 
 /* Nobody knows what the last guest left, or what is there after a resume: all three are written. */
@@ -196,7 +206,7 @@ void xst_guest_enter(struct xst_cpu *cpu, struct xst_guest *guest)
 			cpu->slot = XST_SLOT_USED;
 		xst_validate(cpu, &guest->ctx);
 	}
-	if (sys->guest_cet_s && (cpu->ssp_of != guest || guest->ssp_cpu != cpu->id))
+	if (sys->guest_cet_s && !has_ssp(cpu, guest))
 		load_ssp(cpu, guest);
 	if (has_xfd(cpu, guest))
 		enter_xfd(cpu, guest);
@@ -223,7 +233,7 @@ static void exit_xfd(struct xst_cpu *cpu, struct xst_guest *guest)
 
 	if (direct)
 		guest->xfd = xst_w_xfd(cpu->world);
-	if (direct || guest->xfd || guest->xfd_err) {
+	if ((direct || guest->xfd || guest->xfd_err) && !XST_TWIN(GUEST_XFD_ERR)) {
 		guest->xfd_err = xst_w_take_xfd_err(cpu->world);
 		guest->n.xfd_err_writes += guest->xfd_err != 0;
 	}
@@ -267,6 +277,8 @@ void xst_guest_exit(struct xst_cpu *cpu, struct xst_guest *guest)
 	if (sys->guest_cet_s && (guest->direct & XST_DIRECT_SSP))
 		for (n = 0; n < 3; n++)
 			guest->ssp[n] = xst_w_ssp(cpu->world, n);
+	if (XST_TWIN(GUEST_EXIT_SAVES))
+		xst_ctx_flush(cpu, &guest->ctx);
 	XST_TRACE(cpu, "guest-exit", &guest->ctx);
 }
 

@@ -149,6 +149,8 @@ int xst_guest_copy_in(struct xst_cpu *cpu, struct xst_guest *guest, const void *
 	/* All of the image is written: what is not the user's is put back. */
 	read_cet(sys, guest, &cet);
 	err = xst_uabi_set(&t, &image, XST_UABI_MXCSR_BY_BV, diag);
+	if (err && XST_TWIN(GUEST_COPY_HALF))
+		guest->pkru = 0;
 	if (err)
 		return err;
 	write_cet(sys, guest, &cet);

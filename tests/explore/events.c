@@ -20,12 +20,28 @@ unsigned cur(const struct machine *m, unsigned c)
 	return machine_task(m, m->cpu[c].cur);
 }
 
-static bool runs_here(const struct machine *m, unsigned c, unsigned t)
+/* Whose thread that is: a task's, or the guest itself where a thread of the kernel runs it. */
+unsigned thread(const struct machine *m, unsigned c)
 {
-	return cur(m, c) == t;
+	const unsigned t = cur(m, c);
+
+	return t < TASKS || t == NONE || !m->guest[t - TASKS].user
+		       ? t
+		       : machine_task(m, m->guest[t - TASKS].user);
 }
 
-static bool runs_nowhere(const struct machine *m, unsigned t)
+/* What runs when thread @t does: while a guest is loaded, that. */
+static unsigned turned_to(const struct machine *m, unsigned t)
+{
+	unsigned g;
+
+	for (g = 0; g < m->cfg->guests && t < TASKS; g++)
+		if (m->alive[TASKS + g] && m->guest[g].loaded && m->guest[g].user == &m->task[t])
+			return TASKS + g;
+	return t;
+}
+
+bool runs_nowhere(const struct machine *m, unsigned t)
 {
 	return cur(m, 0) != t && cur(m, 1) != t;
 }
@@ -36,10 +52,11 @@ bool is_free(const struct machine *m, unsigned c)
 	return m->mode[c] == KERNEL || m->mode[c] == USER;
 }
 
-/* Is @t a task that code on CPU @c may work on? */
+/* Is @t a task that code on CPU @c may work on? A thread that has turned to a guest is busy. */
 static bool reachable(const struct machine *m, unsigned c, unsigned t)
 {
-	return is_free(m, c) && m->alive[t] && (runs_here(m, c, t) || runs_nowhere(m, t));
+	return is_free(m, c) && m->alive[t] && (cur(m, c) == t || runs_nowhere(m, t)) &&
+	       turned_to(m, t) == t;
 }
 
 static uint64_t *header(const struct machine *m, unsigned t)
@@ -70,30 +87,36 @@ void forget(struct machine *m, unsigned t)
 /* Switch and migrate: the same to the engine, counted apart. */
 static bool elsewhere(const struct machine *m, unsigned c, unsigned t)
 {
-	return t != NONE && (m->task[t].last_cpu == 1 - c || m->task[t].home == 1 - c);
+	return t != NONE && (m->ctx[t]->last_cpu == 1 - c || m->ctx[t]->home == 1 - c);
 }
 
+/* Is there such a thread, and does it run nowhere? */
 static bool can_go(const struct machine *m, unsigned c, unsigned t)
 {
-	return is_free(m, c) && !runs_here(m, c, t) &&
-	       (t == NONE || (m->alive[t] && runs_nowhere(m, t)));
+	if (!is_free(m, c) || thread(m, c) == t)
+		return false;
+	if (t == NONE)
+		return true;
+	if (!m->alive[t] || thread(m, 1 - c) == t)
+		return false;
+	return t < TASKS || (m->guest[t - TASKS].loaded && !m->guest[t - TASKS].user);
 }
 
 static bool can_switch(const struct machine *m, unsigned c, unsigned t)
 {
-	return can_go(m, c, t) && !elsewhere(m, c, t);
+	return can_go(m, c, t) && !elsewhere(m, c, turned_to(m, t));
 }
 
 static bool can_migrate(const struct machine *m, unsigned c, unsigned t)
 {
-	return can_go(m, c, t) && elsewhere(m, c, t);
+	return can_go(m, c, t) && elsewhere(m, c, turned_to(m, t));
 }
 
-static void run_switch(struct machine *m, unsigned c, unsigned t)
+/* The engine went from one context to @t's: a switch, or a thread turned to a guest or back. */
+void switched(struct machine *m, unsigned c, unsigned t)
 {
 	struct xst_cpu *cpu = &m->cpu[c];
 
-	xst_switch(cpu, cpu->cur, t == NONE ? NULL : &m->task[t]);
 	m->mode[c] = KERNEL;
 	if (cpu->policy.load == XST_LOAD_RETURN && (cpu->n.loads || cpu->n.validations))
 		breaks(m, CHECK_P_DEFERRED, "the switch itself loads");
@@ -105,10 +128,19 @@ static void run_switch(struct machine *m, unsigned c, unsigned t)
 		breaks(m, CHECK_P_PRELOAD, "no probe after so many slots");
 }
 
+static void run_switch(struct machine *m, unsigned c, unsigned a)
+{
+	struct xst_cpu *cpu = &m->cpu[c];
+	const unsigned t = turned_to(m, a);
+
+	xst_switch(cpu, cpu->cur, t == NONE ? NULL : m->ctx[t]);
+	switched(m, c, t);
+}
+
 static bool can_return(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
-	return m->mode[c] == KERNEL && m->cpu[c].cur;
+	return m->mode[c] == KERNEL && cur(m, c) < TASKS;
 }
 
 static void run_return(struct machine *m, unsigned c, unsigned a)
@@ -137,7 +169,7 @@ bool may_tile(const struct machine *m, unsigned t)
 /* Under TS every guarded component traps alike: one of them will do. */
 static bool can_use(const struct machine *m, unsigned c, unsigned k)
 {
-	if (m->mode[c] != USER || !(m->cfg->comps >> k & 1u) || !machine_has(m, k))
+	if (m->mode[c] != USER || !(m->cfg->comps >> k & 1u) || !machine_owns(m, cur(m, c), k))
 		return false;
 	return !access_vector(m, c, k) || !(m->hw[c].cr0 & MDL_CR0_TS) ||
 	       !(m->cfg->comps & ((1u << k) - 1));
@@ -215,7 +247,7 @@ bool is_whole(struct machine *m, unsigned t)
 	unsigned k;
 
 	for (k = 0; k < COMPS; k++)
-		if (machine_has(m, k) && machine_image(m, t, k) != m->want[t][k])
+		if (machine_owns(m, t, k) && machine_image(m, t, k) != m->want[t][k])
 			return false;
 	return true;
 }
@@ -232,7 +264,7 @@ static bool can_edit(const struct machine *m, unsigned c, unsigned a)
 {
 	const unsigned t = a / COMPS, k = a % COMPS;
 
-	return can_read(m, c, t) && (m->cfg->comps >> k & 1u) && machine_has(m, k) &&
+	return can_read(m, c, t) && (m->cfg->comps >> k & 1u) && machine_owns(m, t, k) &&
 	       (k != C_TILE || m->task[t].dynamic);
 }
 
@@ -301,7 +333,7 @@ static void run_spoil(struct machine *m, unsigned c, unsigned t)
 
 static bool can_fork(const struct machine *m, unsigned c, unsigned child)
 {
-	return is_free(m, c) && m->cpu[c].cur && !m->alive[child];
+	return is_free(m, c) && cur(m, c) < TASKS && !m->alive[child];
 }
 
 static void begin(struct machine *m, unsigned t, bool empty)
@@ -350,7 +382,7 @@ static void run_new(struct machine *m, unsigned c, unsigned a)
 static bool can_exec(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
-	return is_free(m, c) && m->cpu[c].cur;
+	return is_free(m, c) && cur(m, c) < TASKS;
 }
 
 static void run_exec(struct machine *m, unsigned c, unsigned a)
@@ -360,6 +392,7 @@ static void run_exec(struct machine *m, unsigned c, unsigned a)
 	(void)a;
 	xst_perm_init(&m->sys, &m->perm[t]);
 	m->has_frame[t] = false;
+	m->blind_row[t] = 0; /* another programme: what is known of its slots begins anew */
 	xst_ctx_exec(&m->cpu[c], m->cpu[c].cur);
 	m->mode[c] = KERNEL;
 	set_all(m, t, TOKEN_INIT);
@@ -406,13 +439,13 @@ static void run_knob(struct machine *m, unsigned c, unsigned p)
 static bool can_settle(const struct machine *m, unsigned c, unsigned t)
 {
 	return is_free(m, c) && m->alive[t] && runs_nowhere(m, t) &&
-	       xst_ctx_home(&m->task[t]) != XST_NO_CPU;
+	       xst_ctx_home(m->ctx[t]) != XST_NO_CPU;
 }
 
 static void run_settle(struct machine *m, unsigned c, unsigned t)
 {
-	xst_ctx_migrate(&m->cpu[c], &m->task[t]);
-	if (xst_ctx_home(&m->task[t]) != XST_NO_CPU)
+	xst_ctx_migrate(&m->cpu[c], m->ctx[t]);
+	if (xst_ctx_home(m->ctx[t]) != XST_NO_CPU)
 		breaks(m, CHECK_I1, "marked for migration, but its registers are still elsewhere");
 }
 
@@ -549,8 +582,8 @@ static void run_irq(struct machine *m, unsigned c, unsigned need)
 
 /* clang-format off */
 const struct event events[] = {
-	{"switch",  ARG_TASK,      TASKS + 1,     can_switch,  run_switch,  "another task, or none"},
-	{"migrate", ARG_TASK,      TASKS,         can_migrate, run_switch,  "the same, of a task that ran on the other CPU"},
+	{"switch",  ARG_TASK,      CTXS + 1,      can_switch,  run_switch,  "another task, or none"},
+	{"migrate", ARG_TASK,      CTXS,          can_migrate, run_switch,  "the same, of a task that ran on the other CPU"},
 	{"return",  ARG_NONE,      1,             can_return,  run_return,  "to user mode"},
 	{"use",     ARG_COMP,      COMPS,         can_use,     run_use,     "the task writes a register, or #NM"},
 	{"clear",   ARG_COMP,      COMPS,         can_clear,   run_clear,   "the task makes a component INIT"},
@@ -563,7 +596,7 @@ const struct event events[] = {
 	{"exec",    ARG_NONE,      1,             can_exec,    run_exec,    "the running task begins a programme"},
 	{"exit",    ARG_TASK,      TASKS,         can_exit,    run_exit,    "a task ends, its memory is reused"},
 	{"knob",    ARG_POLICY,    MAX_POLICIES,  can_knob,    run_knob,    "another policy on this CPU"},
-	{"settle",  ARG_TASK,      TASKS,         can_settle,  run_settle,  "a task is marked for migration"},
+	{"settle",  ARG_TASK,      CTXS,          can_settle,  run_settle,  "a task is marked for migration"},
 	{"offline", ARG_NONE,      1,             can_offline, run_offline, "the CPU goes down or to sleep"},
 	{"online",  ARG_NONE,      1,             can_online,  run_online,  "it comes back, its registers lost"},
 	{"signal",  ARG_NONE,      1,             can_signal,  run_signal,  "a frame is written, the handler begins"},
@@ -575,7 +608,27 @@ const struct event events[] = {
 	{"begin",   ARG_NEED,      4,             can_begin,   run_begin,   "the kernel begins a section"},
 	{"end",     ARG_NONE,      1,             can_end,     run_end,     "and ends it"},
 	{"irq",     ARG_NEED,      4,             can_irq,     run_irq,     "an interrupt has a section of its own"},
+	{"vcpu",    ARG_GUEST,     GUESTS,        can_vcpu,    run_vcpu,    "the running task makes a virtual CPU"},
+	{"destroy", ARG_GUEST,     GUESTS,        can_destroy, run_destroy, "it ends, its memory is reused"},
+	{"load",    ARG_GUEST,     GUESTS,        can_load,    run_load,    "the running thread turns to a virtual CPU"},
+	{"put",     ARG_NONE,      1,             can_put,     run_put,     "and back to itself"},
+	{"run",     ARG_DEED,      DEEDS,         can_run,     run_run,     "enter, something the guest does, exit"},
+	{"control", ARG_CONTROL,   GUESTS * CONTROLS, can_control, run_control, "a write of XCR0, IA32_XSS or XFD, judged"},
+	{"cet",     ARG_GUEST_HOW, GUESTS * 2,    can_cet,     run_cet,     "shadow-stack registers are read and written"},
+	{"reset",   ARG_GUEST_HOW, GUESTS * 2,    can_reset,   run_reset,   "#RESET, #INIT"},
+	{"copyout", ARG_GUEST,     GUESTS,        can_copy,    run_copyout, "KVM_GET_XSAVE2"},
+	{"copyin",  ARG_GUEST_HOW, GUESTS * 4,    can_copyin,  run_copyin,  "KVM_SET_XSAVE: accepted and refused"},
+	{"gpermit", ARG_NONE,      1,             can_gpermit, run_gpermit, "the running task asks for tiles in guests"},
 };
 /* clang-format on */
 const unsigned event_count = sizeof(events) / sizeof(events[0]);
 _Static_assert(sizeof(events) / sizeof(events[0]) <= MAX_EVENTS, "more events than counters");
+
+unsigned event_row(const char *name)
+{
+	unsigned e;
+
+	for (e = 0; e < event_count && strcmp(events[e].name, name); e++)
+		;
+	return e;
+}

@@ -9,7 +9,18 @@
 #include "machine.h"
 
 /* What an event's argument stands for. */
-enum arg { ARG_NONE, ARG_TASK, ARG_COMP, ARG_TASK_COMP, ARG_POLICY, ARG_NEED };
+enum arg {
+	ARG_NONE,
+	ARG_TASK,
+	ARG_COMP,
+	ARG_TASK_COMP,
+	ARG_POLICY,
+	ARG_NEED,
+	ARG_GUEST,
+	ARG_GUEST_HOW, /* HOW * GUESTS + guest */
+	ARG_DEED,
+	ARG_CONTROL    /* CONTROL * GUESTS + guest */
+};
 
 struct event {
 	const char *name;
@@ -20,10 +31,19 @@ struct event {
 	const char *text;
 };
 
-#define MAX_EVENTS 32u
+#define MAX_EVENTS 48u
 
 extern const struct event events[];
 extern const unsigned event_count;
+
+/* The row of that event, or event_count. */
+unsigned event_row(const char *name);
+
+/* Can this happen now? */
+static inline bool event_can(const struct machine *m, unsigned e, unsigned c, unsigned a)
+{
+	return !(m->cfg->without >> e & 1u) && events[e].can(m, c, a);
+}
 
 /**
  * event_step() - let event @e with argument @a happen on CPU @c, then make all checks.

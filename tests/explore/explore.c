@@ -5,6 +5,7 @@
  *   machine.c   the machine and its states as a few bytes
  *   events.c    what can happen, and what must hold afterwards: the place to add an event
  *   frames.c    the same of signal frames and tiles
+ *   guests.c    of virtual CPUs; guest_state.c what their owners do with them
  *   search.c    breadth first, every state once
  *   print.c     a violation as text, and back
  *
@@ -34,13 +35,17 @@ static const char usage[] =
 	"  --policy A,B...    names or 'all'; a policy of fields goes alone, in quotes\n"
 	"  --preload N        preload_after of the policies that have one (default 1)\n"
 	"  --insn NAME        fnsave fxsave xsave xsaveopt xsavec xsaves (default xsaves)\n"
-	"  --comps A,B...     what tasks touch: x87 sse avx tile cet pkru (default sse,pkru)\n"
+	"  --comps A,B...     what tasks touch: x87 sse avx tile cet pkru (default sse,pkru); and\n"
+	"                     guests: cets\n"
 	"  --mix              begin with every pair of the policies on the two CPUs\n"
 	"  --knob             policies change while running\n"
 	"  --empty            tasks that get their area at first use\n"
 	"  --spoil            images that a restore refuses\n"
 	"  --signals          signal frames, good and bad; ptrace that clears bits of XSTATE_BV\n"
 	"  --sections         the kernel uses registers, in tasks and in interrupts\n"
+	"  --guests N         so many virtual CPUs, 1 or 2, beside the tasks\n"
+	"  --direct           they write control registers without an exit\n"
+	"  --without A,B...   events that do not happen\n"
 	"  --states N         stop after so many distinct states (default 100000)\n"
 	"  --depth N          stop at this depth\n"
 	"  --complete         fail unless all that can be reached was\n"
@@ -101,6 +106,20 @@ static bool parse_comps(char *list)
 	return config.comps != 0;
 }
 
+static bool parse_events(char *list)
+{
+	char *name;
+
+	for (name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+		const unsigned e = event_row(name);
+
+		if (e == event_count)
+			return false;
+		config.without |= 1ULL << e;
+	}
+	return config.without != 0;
+}
+
 static bool parse_insn(const char *name)
 {
 	unsigned i;
@@ -140,22 +159,24 @@ static bool parse_twin(const char *name)
 	return false;
 }
 
-enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SIGNALS, O_SECTIONS, O_STATES,
-       O_DEPTH, O_COMPLETE, O_AT_LEAST, O_TWIN, O_EXPECT, O_REPLAY, O_WALK, O_SEED, O_SEQUENCES,
-       O_PROGRESS };
+enum { O_POLICY, O_PRELOAD, O_INSN, O_COMPS, O_MIX, O_KNOB, O_EMPTY, O_SPOIL, O_SIGNALS, O_SECTIONS,
+       O_GUESTS, O_DIRECT, O_WITHOUT, O_STATES, O_DEPTH, O_COMPLETE, O_AT_LEAST, O_TWIN, O_EXPECT,
+       O_REPLAY, O_WALK, O_SEED, O_SEQUENCES, O_PROGRESS };
 
 static const struct option long_options[] = {
-	{"policy", 1, NULL, O_POLICY},   {"preload", 1, NULL, O_PRELOAD},
-	{"insn", 1, NULL, O_INSN},       {"comps", 1, NULL, O_COMPS},
-	{"mix", 0, NULL, O_MIX},         {"knob", 0, NULL, O_KNOB},
-	{"empty", 0, NULL, O_EMPTY},     {"spoil", 0, NULL, O_SPOIL},
-	{"states", 1, NULL, O_STATES},   {"depth", 1, NULL, O_DEPTH},
-	{"signals", 0, NULL, O_SIGNALS}, {"sections", 0, NULL, O_SECTIONS}, {"complete", 0, NULL, O_COMPLETE}, {"at-least", 1, NULL, O_AT_LEAST},
-	{"twin", 1, NULL, O_TWIN},       {"expect", 1, NULL, O_EXPECT},
-	{"replay", 1, NULL, O_REPLAY},   {"walk", 1, NULL, O_WALK},
-	{"seed", 1, NULL, O_SEED},       {"sequences", 1, NULL, O_SEQUENCES},
-	{"progress", 0, NULL, O_PROGRESS},
-	{NULL, 0, NULL, 0},
+	{"policy", 1, NULL, O_POLICY},     {"preload", 1, NULL, O_PRELOAD},
+	{"insn", 1, NULL, O_INSN},         {"comps", 1, NULL, O_COMPS},
+	{"mix", 0, NULL, O_MIX},           {"knob", 0, NULL, O_KNOB},
+	{"empty", 0, NULL, O_EMPTY},       {"spoil", 0, NULL, O_SPOIL},
+	{"signals", 0, NULL, O_SIGNALS},   {"sections", 0, NULL, O_SECTIONS},
+	{"guests", 1, NULL, O_GUESTS},     {"direct", 0, NULL, O_DIRECT},
+	{"without", 1, NULL, O_WITHOUT},
+	{"states", 1, NULL, O_STATES},     {"depth", 1, NULL, O_DEPTH},
+	{"complete", 0, NULL, O_COMPLETE}, {"at-least", 1, NULL, O_AT_LEAST},
+	{"twin", 1, NULL, O_TWIN},         {"expect", 1, NULL, O_EXPECT},
+	{"replay", 1, NULL, O_REPLAY},     {"walk", 1, NULL, O_WALK},
+	{"seed", 1, NULL, O_SEED},         {"sequences", 1, NULL, O_SEQUENCES},
+	{"progress", 0, NULL, O_PROGRESS}, {NULL, 0, NULL, 0},
 };
 
 static int parse_option(int o, unsigned *preload)
@@ -167,6 +188,8 @@ static int parse_option(int o, unsigned *preload)
 		return parse_insn(optarg) ? 0 : fail("no instruction", optarg);
 	case O_COMPS:
 		return parse_comps(optarg) ? 0 : fail("no components", optarg);
+	case O_WITHOUT:
+		return parse_events(optarg) ? 0 : fail("no events", optarg);
 	case O_TWIN:
 		return parse_twin(optarg) ? 0 : fail("no twin", optarg);
 	case O_EXPECT:
@@ -191,6 +214,12 @@ static int parse_option(int o, unsigned *preload)
 		return 0;
 	case O_SECTIONS:
 		config.sections = true;
+		return 0;
+	case O_GUESTS:
+		config.guests = (unsigned)strtoul(optarg, NULL, 0);
+		return config.guests && config.guests <= GUESTS ? 0 : fail("no number of guests", optarg);
+	case O_DIRECT:
+		config.direct = true;
 		return 0;
 	case O_STATES:
 		search.max_states = (uint32_t)strtoul(optarg, NULL, 0);
@@ -379,18 +408,26 @@ static uint64_t next_random(uint64_t *x)
 	return *x;
 }
 
-/* Mostly one of the first rows: switch, migrate, return, use. */
+/* Mostly one of the first rows: switch, migrate, return, use; of guests', load, put or run. */
+static unsigned random_event(uint64_t *x)
+{
+	if (!(next_random(x) >> 8 & 3))
+		return (unsigned)(next_random(x) % event_count);
+	if (config.guests && (next_random(x) >> 8 & 1))
+		return event_row("load") + (unsigned)(next_random(x) % 3);
+	return (unsigned)(next_random(x) % 4);
+}
+
 static struct step random_step(uint64_t *x)
 {
 	struct step step = {0};
 
 	do {
-		step.event = (uint8_t)(next_random(x) >> 8 & 3 ? next_random(x) % 4 :
-								 next_random(x) % event_count);
+		step.event = (uint8_t)random_event(x);
 		step.cpu = (uint8_t)(next_random(x) % CPUS);
 		step.arg = (uint8_t)(next_random(x) % events[step.event].args);
 		step.answers = (uint32_t)(next_random(x) & 0xff);
-	} while (!events[step.event].can(&machine, step.cpu, step.arg));
+	} while (!event_can(&machine, step.event, step.cpu, step.arg));
 	return step;
 }
 
@@ -425,7 +462,7 @@ static int walk(void)
 		machine_unpack(&machine, &packed);
 		(void)search_step(&machine, &step);
 		machine_pack(&machine, &again, &names);
-		if (memcmp(&direct, &again, sizeof(direct))) {
+		if (memcmp(&direct, &again, state_words(&config) * sizeof(uint64_t))) {
 			printf("step %u (%s): a packed state leads elsewhere\n", i,
 			       events[step.event].name);
 			return 1;
@@ -512,6 +549,10 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return fail("what is", argv[optind]);
+	if (config.guests && config.signals)
+		return fail("not together with --guests:", "--signals");
+	if (!config.guests && (config.comps >> C_CET_S & 1u))
+		return fail("only guests have", comp_name[C_CET_S]);
 	for (i = 0; i < config.policies; i++)
 		if (config.policy[i].preload_after)
 			config.policy[i].preload_after = (uint8_t)preload;

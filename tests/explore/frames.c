@@ -15,7 +15,7 @@ static uint8_t *outside_byte(const struct xst_layout *layout, unsigned k)
 /* Is component @k one that frames hold? */
 static bool in_frames(const struct machine *m, unsigned k)
 {
-	return machine_has(m, k) && k != C_CET;
+	return machine_owns(m, 0, k) && k != C_CET;
 }
 
 static bool uabi_of(struct machine *m, unsigned t, struct xst_uabi *uabi, struct xst_layout *layout)
@@ -144,7 +144,7 @@ void run_badframe(struct machine *m, unsigned c, unsigned a)
 bool can_permit(const struct machine *m, unsigned c, unsigned a)
 {
 	(void)a;
-	return machine_has(m, C_TILE) && is_free(m, c) && m->cpu[c].cur && !may_tile(m, cur(m, c));
+	return machine_has(m, C_TILE) && is_free(m, c) && cur(m, c) < TASKS && !may_tile(m, cur(m, c));
 }
 
 void run_permit(struct machine *m, unsigned c, unsigned a)

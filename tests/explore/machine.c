@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Two CPUs and three tasks: brought up, and where everything lies. */
+/* Two CPUs, three tasks and their guests: brought up, and where everything lies. */
 #include "machine.h"
 
 const uint8_t comp_id[COMPS] = {XST_COMP_X87, XST_COMP_SSE, XST_COMP_AVX,
-				XST_COMP_TILEDATA, XST_COMP_CET_U, XST_COMP_PKRU};
-const char *const comp_name[COMPS] = {"x87", "sse", "avx", "tile", "cet", "pkru"};
+				XST_COMP_TILEDATA, XST_COMP_CET_U, XST_COMP_PKRU, XST_COMP_CET_S};
+const char *const comp_name[COMPS] = {"x87", "sse", "avx", "tile", "cet", "pkru", "cets"};
 
 enum explore_twin explore_twin;
 
@@ -33,6 +33,13 @@ uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
 		return area + 32;
 	case C_SSE:
 		return area + 160;
+	default:
+		break;
+	}
+	/* All of a guest's is in one image. */
+	if (t >= TASKS)
+		return area + m->guest[t - TASKS].layout.offset[comp_id[k]];
+	switch (k) {
 	case C_AVX:
 		return area + m->sys.layout.offset[XST_COMP_AVX];
 	case C_TILE:
@@ -44,8 +51,19 @@ uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
 
 uint8_t machine_image(struct machine *m, unsigned t, unsigned k)
 {
+	const struct xst_guest *guest = t < TASKS ? NULL : &m->guest[t - TASKS];
+
 	if (k == C_PKRU)
-		return (uint8_t)m->task[t].pkru;
+		return (uint8_t)(guest ? guest->pkru : m->task[t].pkru);
+	if (guest && machine_swaps(m, k))
+		return (uint8_t)(guest->ssp[0] >> 2);
+	if (guest && k == C_TILE && !(guest->mask & XST_MASK_TILEDATA))
+		return TOKEN_INIT;
+	if (guest)
+		return m->sys.insn >= XST_INSN_XSAVE &&
+				       !(*machine_header(m, t, false) & XST_MASK(comp_id[k]))
+			       ? TOKEN_INIT
+			       : *machine_byte(m, t, k);
 	if (!m->task[t].area || (k == C_TILE && !m->task[t].dynamic))
 		return TOKEN_INIT;
 	if (m->sys.insn >= XST_INSN_XSAVE && !(*machine_header(m, t, k == C_CET) & XST_MASK(comp_id[k])))
@@ -80,38 +98,111 @@ static void set_components(struct machine *m)
 		const uint64_t mask = XST_MASK(comp_id[k]);
 
 		if ((m->sys.mask | m->sys.dynamic | m->sys.apart | (m->sys.pkru ? XST_MASK_PKRU : 0)) & mask)
+			m->task_has |= 1u << k;
+		if (m->cfg->guests && ((m->sys.guest.max & mask) || machine_swaps(m, k)))
 			m->has |= 1u << k;
 		/* Other restores know no XINUSE. */
 		if ((m->cfg->comps >> k & 1u) && m->cfg->insn >= XST_INSN_XSAVE)
 			m->choices.about |= mask;
 	}
+	m->has |= m->task_has;
+}
+
+void machine_make_guest(struct machine *m, unsigned g, bool tiles)
+{
+	m->guest[g] = m->made[tiles];
+	m->guest[g].ctx.area = m->area[TASKS + g];
+}
+
+void machine_bury(struct machine *m, unsigned g)
+{
+	unsigned k;
+
+	for (k = 0; k < COMPS; k++) {
+		m->want[TASKS + g][k] = TOKEN_INIT;
+		if (machine_in_image(m, g, k))
+			*machine_byte(m, TASKS + g, k) = TOKEN_GARBAGE;
+	}
+}
+
+bool machine_at_rest(struct machine *m, unsigned g)
+{
+	unsigned k;
+
+	for (k = 0; k < COMPS; k++)
+		if (machine_in_image(m, g, k) && *machine_byte(m, TASKS + g, k) != TOKEN_GARBAGE)
+			return false;
+	return true;
+}
+
+/* All control registers where the guest may have all that the CPU has, else those that it may. */
+static void leave_direct(struct machine *m, struct xst_guest *guest)
+{
+	const uint32_t most = XST_DIRECT_XCR0 | XST_DIRECT_XSS | XST_DIRECT_XFD | XST_DIRECT_SSP;
+
+	if (m->cfg->direct && xst_guest_set_direct(&m->sys, guest, most, NULL))
+		(void)xst_guest_set_direct(&m->sys, guest, most & ~XST_DIRECT_XCR0, NULL);
+}
+
+/* How guests begin; and those of the beginning, whose systems have enabled all that they may. */
+static int guests_up(struct machine *m)
+{
+	struct xst_perm perm;
+	unsigned g;
+	int err;
+
+	xst_perm_init(&m->sys, &perm);
+	err = xst_guest_init(&m->sys, &perm, &m->made[0], m->area[TASKS], sizeof(m->area[0]), NULL);
+	if (!err && m->sys.dynamic)
+		err = xst_perm_request(&m->sys, &m->perm[0], XST_PERM_GUEST, XST_COMP_TILEDATA,
+				       NULL, NULL);
+	if (!err)
+		err = xst_guest_init(&m->sys, &m->perm[0], &m->made[1], m->area[TASKS],
+				     sizeof(m->area[0]), NULL);
+	for (g = 0; g < 2; g++)
+		leave_direct(m, &m->made[g]);
+	for (g = 0; g < m->cfg->guests && !err; g++) {
+		struct xst_guest *guest = &m->guest[g];
+
+		err = xst_guest_init(&m->sys, &m->perm[0], guest, m->area[TASKS + g],
+				     sizeof(m->area[0]), NULL);
+		guest->direct = m->made[1].direct;
+		if (!err && m->sys.insn >= XST_INSN_XSAVE)
+			err = xst_guest_set_xcr0(&m->cpu[0], guest, guest->mask & XST_MASK_USER, NULL);
+		if (!err)
+			err = xst_guest_set_xss(guest, guest->mask & XST_MASK_SUPER, NULL);
+		m->alive[TASKS + g] = true;
+	}
+	return err;
 }
 
 int machine_up(struct machine *m, const struct config *cfg)
 {
-	uint64_t xcr0 = 0, xss = 0;
+	uint64_t xcr0 = 0, xss;
 	unsigned c, t;
 	int err;
 
 	memset(m, 0, sizeof(*m));
 	the_machine = m;
 	m->cfg = cfg;
+	m->ctxs = TASKS + cfg->guests;
+	for (t = 0; t < CTXS; t++)
+		m->ctx[t] = t < TASKS ? &m->task[t] : &m->guest[t - TASKS].ctx;
 	for (t = 0; t < COMPS; t++)
 		if (cfg->comps >> t & 1u)
 			xcr0 |= XST_MASK(comp_id[t]);
 	xcr0 |= XST_MASK_LEGACY;
-	if (xcr0 & XST_MASK_CET_U) {
-		xcr0 &= ~XST_MASK_CET_U;
-		xss = XST_MASK_CET_U;
-	}
+	xss = xcr0 & XST_MASK_SUPER;
+	xcr0 &= ~xss;
 	if (xcr0 & XST_MASK_AMX)
 		xcr0 |= XST_MASK_AMX;
-	mdl_caps_make(&m->caps, xcr0, xss, cfg->insn);
+	/* Guests with CET_S have CET_U, too. */
+	mdl_caps_make(&m->caps, xcr0, xss | (xss & XST_MASK_CET_S ? XST_MASK_CET_U : 0), cfg->insn);
+	m->caps.cet_ss = xss != 0;
 	/* Components are bytes here. AVX is moved, so that bring-up's self-test of whole registers,
 	 * which wants it right behind the header, sees that it does not apply. */
 	m->caps.comp[XST_COMP_AVX].bytes = xcr0 & XST_MASK_AVX ? 1 : 0;
 	m->caps.comp[XST_COMP_AVX].offset = XST_EXT_OFFSET + 4;
-	m->caps.comp[XST_COMP_CET_U].bytes = xss ? 1 : 0;
 	if (xcr0 & XST_MASK_AMX) {
 		m->caps.comp[XST_COMP_TILECFG].bytes = m->caps.comp[XST_COMP_TILEDATA].bytes = 1;
 		m->caps.comp[XST_COMP_TILECFG].offset = XST_EXT_OFFSET + 64;
@@ -140,7 +231,7 @@ int machine_up(struct machine *m, const struct config *cfg)
 		xst_perm_init(&m->sys, &m->perm[t]);
 	}
 	set_components(m);
-	return err;
+	return err || !cfg->guests ? err : guests_up(m);
 }
 
 void machine_sleep(struct machine *m, unsigned c)

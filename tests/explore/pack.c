@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The machine's state as a few words, independent of the names of tasks and CPUs, and back. */
-#include "machine.h"
+#include "pack.h"
 
-/* One word being filled or read, field by field in a fixed order. */
-struct bits {
-	uint64_t word;
-	unsigned at;
-};
-
-static inline void put(struct bits *b, unsigned width, uint64_t value)
-{
-	b->word |= value << b->at;
-	b->at += width;
-}
-
-static inline unsigned get(struct bits *b, unsigned width)
-{
-	const unsigned v = (unsigned)(b->word >> b->at & ((1ULL << width) - 1));
-
-	b->at += width;
-	return v;
-}
-
-/* What XRSTOR_INFO names, seen as: 0 nothing that is ever saved to, 1 + task, or 4 + task for the
- * second image. */
+/* What XRSTOR_INFO names, seen as: 0 nothing that is ever saved to, 1 + task, 4 + task for the
+ * second image, or 7 + guest. */
 static unsigned pack_info(const struct machine *m, unsigned c)
 {
 	const uintptr_t area = m->hw[c].info.area;
 	unsigned t;
 
-	if (m->sys.insn == XST_INSN_XSAVE || m->sys.insn == XST_INSN_XSAVEC)
+	if (m->sys.insn == XST_INSN_XSAVE || m->sys.insn == XST_INSN_XSAVEC || m->hw[c].info.nonroot)
 		return 0; /* these never skip */
 	for (t = 0; t < TASKS; t++) {
 		if (area == (uintptr_t)m->area[t])
@@ -37,6 +17,9 @@ static unsigned pack_info(const struct machine *m, unsigned c)
 		if (m->sys.apart && area == (uintptr_t)m->area[t] + machine_apart(m, t))
 			return 4 + t;
 	}
+	for (; t < m->ctxs; t++)
+		if (area == (uintptr_t)m->area[t])
+			return 7 + t - TASKS;
 	return 0;
 }
 
@@ -82,11 +65,6 @@ static uint64_t cpu_key(const struct machine *m, unsigned c)
 	       (uint64_t)(xsave ? comp_bits(m->hw[c].xmodified) : 0);
 }
 
-static unsigned relation(uint8_t token, uint8_t want)
-{
-	return token == want ? (want ? 3u : 2u) : (token ? 1u : 0u);
-}
-
 static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 {
 	const struct xst_ctx *ctx = &m->task[t];
@@ -117,6 +95,8 @@ static uint64_t task_key(struct machine *m, unsigned t, const uint8_t *cpus)
 		key = key << 1 | (ctx->dynamic != 0);
 		key = key << 1 | (m->perm[t].host >> XST_COMP_TILEDATA & 1u);
 	}
+	if (m->cfg->guests)
+		key = key << 2 | tile_of(m->perm[t].guest) << 1 | m->perm[t].guest_locked;
 	/* What lies in memory that is no task's area tells nothing. */
 	for (k = 0; k < GUARDED && ctx->area; k++)
 		if (machine_has(m, k) && (k != C_TILE || ctx->dynamic))
@@ -144,17 +124,6 @@ static void order_tasks(struct machine *m, struct naming *names)
 	}
 }
 
-static unsigned saturate(unsigned value, unsigned most)
-{
-	return value < most ? value : most;
-}
-
-/* Everything a record needs to name things in the new order. */
-struct renaming {
-	uint8_t class[COMPS][16]; /* token -> number of the first task that expects it, or will */
-	uint8_t task[NONE + 1], cpu[NONE + 1];
-};
-
 static void name_tokens(const struct machine *m, const struct naming *names, struct renaming *r)
 {
 	unsigned i, k;
@@ -165,24 +134,25 @@ static void name_tokens(const struct machine *m, const struct naming *names, str
 
 		r->class[k][TOKEN_INIT] = TOKEN_INIT;
 		r->class[k][MDL_TOKEN_FNINIT] = MDL_TOKEN_FNINIT;
-		for (i = 0; i < TASKS; i++) {
+		for (i = 0; i < m->ctxs; i++) {
 			const uint8_t want = m->want[names->task[i]][k];
 
 			if (m->alive[names->task[i]] && r->class[k][want] == TOKEN_GARBAGE)
 				r->class[k][want] = ++n;
 		}
-		for (i = 0; i < TASKS; i++) {
+		for (i = 0; i < TASKS && m->cfg->signals; i++) {
 			const uint8_t held = m->frame[names->task[i]][k];
 
 			if (m->has_frame[names->task[i]] && r->class[k][held] == TOKEN_GARBAGE)
 				r->class[k][held] = ++n;
 		}
 	}
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < m->ctxs; i++)
 		r->task[names->task[i]] = (uint8_t)i;
 	for (i = 0; i < CPUS; i++)
 		r->cpu[names->cpu[i]] = (uint8_t)i;
-	r->task[NONE] = r->cpu[NONE] = r->cpu[2] = NONE;
+	r->task[NONE] = NONE;
+	r->cpu[NOWHERE] = r->cpu[2] = NOWHERE;
 }
 
 static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *r)
@@ -193,16 +163,16 @@ static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *
 	unsigned k;
 
 	put(&b, 1, m->alive[t]);
-	put(&b, 2, r->cpu[saturate(ctx->last_cpu, NONE)]);
+	put(&b, 2, r->cpu[saturate(ctx->last_cpu, NOWHERE)]);
 	if (!m->alive[t])
 		return b.word;
-	put(&b, 2, r->cpu[saturate(ctx->home, NONE)]);
+	put(&b, 2, r->cpu[saturate(ctx->home, NOWHERE)]);
 	put(&b, 3, saturate(ctx->use_row, m->most_rows));
 	put(&b, 2, ctx->blind);
 	put(&b, 2, m->blind_row[t]);
 	put(&b, 1, ctx->area != NULL);
 	put(&b, 4, r->class[C_PKRU][ctx->pkru & 15u]);
-	for (k = 0; k < COMPS; k++)
+	for (k = 0; k < TASK_COMPS; k++)
 		if (k != C_TILE)
 			put(&b, 4, r->class[k][m->want[t][k]]);
 	if (!ctx->area)
@@ -219,49 +189,50 @@ static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *
 	return b.word;
 }
 
+static unsigned rename_info(unsigned info, const struct renaming *r)
+{
+	if (info >= 7)
+		return 7u + r->task[TASKS + info - 7] - TASKS;
+	return info ? (info < 4 ? 1u : 4u) + r->task[(info - 1) % 3] : 0;
+}
+
+/* The last of its sixty-four bits is used. */
 static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r)
 {
 	const struct xst_cpu *cpu = &m->cpu[c];
 	const struct mdl_cpu *hw = &m->hw[c];
 	const bool offline = m->mode[c] == OFFLINE;
-	const uint64_t mask = m->sys.mask | m->sys.apart;
+	const uint64_t mask = m->sys.mask | m->sys.apart | (m->cfg->guests ? m->sys.guest.max : 0);
 	const unsigned info = pack_info(m, c);
 	struct bits b = {0, 0};
 	unsigned k;
 
-	/* The ways are left while there are tiles apart. */
-	if (((cpu->bits & ~STATE_BITS) ^ m->fixed_bits[m->policy[c]]) &
-	    ~(cpu->bits & XST_B_TILES ? WAY_BITS : 0))
+	if (pack_other(m, c) && !pack_ways(m, c))
 		abort(); /* the engine keeps something that is not packed */
 	put(&b, 4, m->policy[c]);
 	put(&b, 2, m->mode[c]);
-	put(&b, 2, r->task[machine_task(m, cpu->cur)]);
-	put(&b, 8, (cpu->bits & STATE_BITS) >> STATE_SHIFT);
+	put(&b, 3, r->task[machine_task(m, cpu->cur)]);
+	put(&b, 7, (cpu->bits & STATE_BITS & ~XST_B_TILES) >> STATE_SHIFT);
 	put(&b, 3, cpu->slot);
 	if (offline)
 		return b.word;
 	put(&b, 3, machine_kernels(m, c) ? NONE + 1u : r->task[machine_task(m, cpu->owner)]);
 	put(&b, 2, machine_kernels(m, c) ? cpu->sections.in_place : 0u);
-	put(&b, 2, r->task[m->in_place[c]]);
+	put(&b, 3, r->task[m->in_place[c]]);
 	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
 	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
-	for (k = 0; k < COMPS; k++)
+	for (k = 0; k < TASK_COMPS; k++)
 		if (k != C_TILE)
 			put(&b, 4, machine_has(m, k) ? r->class[k][*machine_reg(m, c, k)] : 0u);
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return b.word;
 	put(&b, 4, comp_bits(hw->xinuse & mask));
-	put(&b, 3, info ? (info < 4 ? 1u : 4u) + r->task[(info - 1) % 3] : 0);
+	put(&b, 4, rename_info(info, r));
 	put(&b, 4, info ? comp_bits(hw->xmodified & mask) : 0);
 	return b.word;
 }
 
-static uint64_t tile_of(uint64_t mask)
-{
-	return mask >> XST_COMP_TILEDATA & 1u;
-}
-
-/* Thirteen bits for a task, nine for a CPU. */
+/* Thirteen bits for a task, ten for a CPU. */
 static uint64_t pack_tiles(struct machine *m, const struct naming *names, const struct renaming *r)
 {
 	struct bits b = {0, 0};
@@ -287,6 +258,7 @@ static uint64_t pack_tiles(struct machine *m, const struct naming *names, const 
 		const bool on = m->mode[c] != OFFLINE, info = on && pack_info(m, c);
 
 		put(&b, 1, tile_of(m->cpu[c].mask));
+		put(&b, 1, (m->cpu[c].bits & XST_B_TILES) != 0);
 		put(&b, 1, on && tile_of(hw->xfd));
 		put(&b, 4, on ? r->class[C_TILE][*machine_reg(m, c, C_TILE)] : 0u);
 		put(&b, 1, on && tile_of(hw->xinuse));
@@ -307,7 +279,7 @@ static uint64_t pack_frames(const struct machine *m, const struct naming *names,
 		const unsigned t = names->task[i];
 
 		put(&b, 1, m->has_frame[t]);
-		for (k = 0; k < COMPS; k++)
+		for (k = 0; k < TASK_COMPS; k++)
 			put(&b, 3, m->has_frame[t] ? r->class[k][m->frame[t][k]] & 7u : 0u);
 	}
 	return b.word;
@@ -320,7 +292,7 @@ static void unpack_frames(struct machine *m, uint64_t word)
 
 	for (i = 0; i < TASKS; i++) {
 		m->has_frame[i] = get(&b, 1);
-		for (k = 0; k < COMPS; k++)
+		for (k = 0; k < TASK_COMPS; k++)
 			m->frame[i][k] = (uint8_t)get(&b, 3);
 	}
 }
@@ -334,6 +306,8 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 	names->cpu[0] = cpu_key(m, 0) < cpu_key(m, 1);
 	names->cpu[1] = !names->cpu[0];
 	order_tasks(w, names);
+	if (m->cfg->guests)
+		order_guests(w, names);
 	name_tokens(m, names, &r);
 	for (i = 0; i < TASKS; i++)
 		s->task[i] = pack_task(w, names->task[i], &r);
@@ -343,6 +317,8 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 	}
 	s->tiles = pack_tiles(w, names, &r);
 	s->frames = m->cfg->signals ? pack_frames(m, names, &r) : 0;
+	if (m->cfg->guests)
+		pack_guests(w, s, names, &r);
 }
 
 static void unpack_task(struct machine *m, uint64_t word, unsigned t)
@@ -353,7 +329,7 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 
 	m->alive[t] = get(&b, 1);
 	v = get(&b, 2);
-	ctx->last_cpu = v == NONE ? XST_NO_CPU : v;
+	ctx->last_cpu = v == NOWHERE ? XST_NO_CPU : v;
 	ctx->fault = 0;
 	ctx->area = m->area[t];
 	if (!m->alive[t]) {
@@ -366,7 +342,7 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 		return;
 	}
 	v = get(&b, 2);
-	ctx->home = v == NONE ? XST_NO_CPU : v;
+	ctx->home = v == NOWHERE ? XST_NO_CPU : v;
 	ctx->use_row = (uint8_t)get(&b, 3);
 	ctx->blind = (uint8_t)get(&b, 2);
 	m->blind_row[t] = (uint8_t)get(&b, 2);
@@ -375,7 +351,7 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 		ctx->home = XST_NO_AREA;
 	}
 	ctx->pkru = get(&b, 4);
-	for (k = 0; k < COMPS; k++)
+	for (k = 0; k < TASK_COMPS; k++)
 		if (k != C_TILE)
 			m->want[t][k] = (uint8_t)get(&b, 4);
 	if (!ctx->area)
@@ -403,7 +379,23 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 
 static struct xst_ctx *task_of(struct machine *m, unsigned t)
 {
-	return t == NONE ? NULL : &m->task[t];
+	return t == NONE ? NULL : m->ctx[t];
+}
+
+static void unpack_info(struct machine *m, unsigned c, unsigned v)
+{
+	struct mdl_xrstor_info *info = &m->hw[c].info;
+
+	info->nonroot = false;
+	info->area = v >= 7 ? (uintptr_t)m->area[TASKS + v - 7]
+		     : v >= 4 ? (uintptr_t)m->area[v - 4] + machine_apart(m, v - 4)
+		     : v	  ? (uintptr_t)m->area[v - 1]
+			  : 0;
+	info->xcomp_bv = 0;
+	if (m->sys.insn >= XST_INSN_XSAVEC)
+		info->xcomp_bv = XST_XCOMP_COMPACT | (v >= 7   ? m->guest[v - 7].layout.mask
+						      : v >= 4 ? m->sys.apart
+							       : m->sys.mask);
 }
 
 static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
@@ -416,11 +408,9 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	m->policy[c] = (uint8_t)get(&b, 4);
 	cpu->policy = m->cfg->policy[m->policy[c]];
 	m->mode[c] = (uint8_t)get(&b, 2);
-	cpu->cur = task_of(m, get(&b, 2));
+	cpu->cur = task_of(m, get(&b, 3));
 	cpu->fixed = m->fixed_bits[m->policy[c]];
-	cpu->bits = cpu->fixed | get(&b, 8) << STATE_SHIFT;
-	if (cpu->bits & XST_B_TILES)
-		cpu->bits &= ~WAY_BITS;
+	cpu->bits = cpu->fixed | get(&b, 7) << STATE_SHIFT;
 	cpu->slot = (uint8_t)get(&b, 3);
 	cpu->n = (struct xst_counters){0};
 	hw->surprise = 0;
@@ -433,10 +423,10 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	v = get(&b, 3);
 	cpu->owner = v > NONE ? (struct xst_ctx *)(void *)cpu : task_of(m, v);
 	cpu->sections.in_place = (uint8_t)get(&b, 2);
-	m->in_place[c] = (uint8_t)get(&b, 2);
+	m->in_place[c] = (uint8_t)get(&b, 3);
 	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
 	cpu->pkru = get(&b, 4);
-	for (k = 0; k < COMPS; k++) {
+	for (k = 0; k < TASK_COMPS; k++) {
 		if (k == C_TILE)
 			continue;
 		v = get(&b, 4);
@@ -446,14 +436,9 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return;
 	hw->xinuse = comp_mask(get(&b, 4)) | XST_MASK_PKRU;
-	v = get(&b, 3);
+	v = get(&b, 4);
 	hw->xmodified = v ? comp_mask(get(&b, 4)) : ~0ULL;
-	hw->info.area = !v ? 0
-			   : (uintptr_t)m->area[(v - 1) % 3] + (v < 4 ? 0 : machine_apart(m, (v - 1) % 3));
-	if (m->sys.insn >= XST_INSN_XSAVEC)
-		hw->info.xcomp_bv = XST_XCOMP_COMPACT | (v < 4 ? m->sys.mask : m->sys.apart);
-	else
-		hw->info.xcomp_bv = 0;
+	unpack_info(m, c, v);
 }
 
 /* Before the rest of a task: where its second image lies depends on it. The first image's part is
@@ -487,6 +472,8 @@ static void unpack_xfd(struct machine *m, struct bits *b, unsigned c)
 
 	cpu->mask = m->sys.mask | (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
 	cpu->xfd = m->sys.dynamic & ~cpu->mask;
+	if (get(b, 1))
+		cpu->bits = (cpu->bits & ~WAY_BITS) | XST_B_TILES;
 	hw->xfd = (uint64_t)get(b, 1) << XST_COMP_TILEDATA;
 	hw->xfd_err = 0;
 	*machine_reg(m, c, C_TILE) = (uint8_t)get(b, 4);
@@ -510,6 +497,8 @@ void machine_unpack(struct machine *m, const struct state *s)
 		unpack_task(m, s->task[i], i);
 		unpack_tile(m, image[i], i);
 	}
+	for (i = 0; i < m->cfg->guests; i++)
+		unpack_guest(m, s->guest[i], i);
 	for (i = 0; i < CPUS; i++) {
 		const unsigned extra = (unsigned)(s->task[i] >> SPARE_SHIFT);
 
@@ -524,7 +513,10 @@ void machine_unpack(struct machine *m, const struct state *s)
 		if (machine_has(m, C_TILE))
 			unpack_xfd(m, &tiles, i);
 	}
-	unpack_frames(m, s->frames);
+	if (m->cfg->signals)
+		unpack_frames(m, s->frames);
+	if (m->cfg->guests)
+		unpack_beside(m, s->beside);
 	m->broken = CHECK_NONE;
 	m->tainted = false;
 	m->choices.asked = 0;

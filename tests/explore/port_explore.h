@@ -35,8 +35,24 @@
 	TWIN(SECTION_KEEPS_OWNER, I1, "registers stay somebody's copy though a section used them") \
 	TWIN(SECTION_NO_TS, I1, "a section ends under a first-use policy without TS")              \
 	TWIN(SECTION_TRUSTS_USER, KERNEL, "a user's control words count as initial values")        \
-	TWIN(SECTION_DROPS_TILES, I1, "tiles that a section left in place are not saved when another comes") \
-	TWIN(SECTION_FLAGS_STAY, KERNEL, "what a section declared counts as in place after it")
+	TWIN(SECTION_DROPS_TILES, I1, "tiles that stayed in place are not saved when another comes")   \
+	TWIN(SECTION_FLAGS_STAY, KERNEL, "what a section declared counts as in place after it")    \
+	TWIN(GUEST_KEEPS_USER, I1, "a thread turns to a guest and its own state is not saved")     \
+	TWIN(GUEST_LEFT, I1, "what only guests have stays in the registers of the next task")      \
+	TWIN(GUEST_KEPT, I1, "the same of a task whose registers wait for their first use")        \
+	TWIN(GUEST_ELIDED, I1, "what XINUSE says nothing of counts as INIT")                       \
+	TWIN(GUEST_GROWN, I1, "components that are new in XCR0 keep what they held")               \
+	TWIN(GUEST_PKRU, I1, "the host's PKRU is not back after an exit")                          \
+	TWIN(GUEST_SSP, I1, "a CPU that comes up believes whose shadow-stack pointers it had")     \
+	TWIN(GUEST_SSP_STALE, I1, "pointers count as the guest's although it ran elsewhere since") \
+	TWIN(GUEST_XFD, I1, "what IA32_XFD disables is copied in and out")                         \
+	TWIN(GUEST_COPY_HALF, I1, "a copy that is refused has changed the guest")                  \
+	TWIN(GUEST_OWNER_KEPT, I1, "a destroyed guest's registers still count as its own")         \
+	TWIN(GUEST_XCR0, CONTROL, "the host's XCR0 is not back after an exit")                     \
+	TWIN(GUEST_XSS, CONTROL, "the host's IA32_XSS is not back after an exit")                  \
+	TWIN(GUEST_XFD_ERR, CONTROL, "the guest's IA32_XFD_ERR is left to the host")               \
+	TWIN(GUEST_UNLOCKED, PERM, "what guests may have grows after the first was made")          \
+	TWIN(GUEST_EXIT_SAVES, P_GUEST, "every exit saves the guest's registers")
 
 enum explore_twin {
 	EXPLORE_TWIN_NONE,
@@ -44,17 +60,8 @@ enum explore_twin {
 	TWINS(TWIN_ENUM)
 #undef TWIN_ENUM
 	EXPLORE_TWIN_COUNT,
-	/* Of guests, who are no events here: t_guest.c turns them on. */
-	EXPLORE_TWIN_GUEST_LEFT,
-	EXPLORE_TWIN_GUEST_KEPT,
-	EXPLORE_TWIN_GUEST_ELIDED,
-	EXPLORE_TWIN_GUEST_XCR0,
-	EXPLORE_TWIN_GUEST_XSS,
-	EXPLORE_TWIN_GUEST_PKRU,
-	EXPLORE_TWIN_GUEST_GROWN,
-	EXPLORE_TWIN_GUEST_XFD,
-	EXPLORE_TWIN_GUEST_SSP,
-	EXPLORE_TWIN_GUEST_NO_CET_S /* the lab turns it on */
+	/* Another way to have guests, not a defect: t_guest.c turns it on. */
+	EXPLORE_TWIN_GUEST_NO_CET_S
 };
 
 extern enum explore_twin explore_twin;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Counterexamples: printing, and reading them back. */
 #include "print.h"
+#include "steps.h"
 
 const char *check_name(enum check check)
 {
@@ -25,7 +26,7 @@ void session_begin(struct session *s, struct machine *m, const struct state *roo
 	unsigned i;
 
 	s->m = m;
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < CTXS; i++)
 		s->names.task[i] = (uint8_t)i;
 	for (i = 0; i < CPUS; i++)
 		s->names.cpu[i] = (uint8_t)i;
@@ -40,7 +41,7 @@ static void rename_machine(struct session *s)
 
 	machine_pack(s->m, &packed, &change);
 	machine_unpack(s->m, &packed);
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < s->m->ctxs; i++)
 		s->names.task[i] = old.task[change.task[i]];
 	for (i = 0; i < CPUS; i++)
 		s->names.cpu[i] = old.cpu[change.cpu[i]];
@@ -55,12 +56,63 @@ enum check session_step(struct session *s, const struct step *step)
 	return broken;
 }
 
+/* A, B, C are tasks, X and Y guests. */
 static char task_letter(const struct session *s, unsigned t)
 {
-	return t < TASKS ? (char)('A' + s->names.task[t]) : '-';
+	if (t >= CTXS)
+		return '-';
+	return (char)(t < TASKS ? 'A' + s->names.task[t] : 'X' + s->names.task[t] - (int)TASKS);
 }
 
 static const char *const needs[] = {"0", "x87", "mxcsr", "x87+mxcsr"};
+static const char *const controls[] = {"xcr0=x87", "xcr0=sse",  "xcr0=all",  "xss=0",     "xss=all",
+				       "xfd=0",    "xfd=tiles", "xfd_err=0", "forbidden"};
+static const char *const deeds[] = {"nothing", "xrstor", "xfd_err=0", "xfd=0",    "xfd=tiles",
+				    "xss=0",   "xss=all", "xcr0=x87", "xcr0=sse", "xcr0=all"};
+_Static_assert(sizeof(controls) / sizeof(controls[0]) == CONTROLS, "each has a name");
+_Static_assert(sizeof(deeds) / sizeof(deeds[0]) == DEED_WRITE, "so has each of these");
+
+/* How an event on a guest is meant. */
+static const char *how_word(const char *event, unsigned how)
+{
+	static const char *const resets[] = {"reset", "init"}, *const cets[] = {"good", "bad"};
+	static const char *const copies[] = {"all", "empty", "bad", "short"};
+
+	if (!strcmp(event, "reset"))
+		return resets[how];
+	return strcmp(event, "cet") ? copies[how] : cets[how];
+}
+
+static void print_deed(FILE *out, unsigned deed)
+{
+	if (deed < DEED_WRITE)
+		fprintf(out, " %s", deeds[deed]);
+	else
+		fprintf(out, " %s %s", deed < DEED_CLEAR ? "write" : "clear",
+			comp_name[(deed - DEED_WRITE) % COMPS]);
+}
+
+/* Arguments that name a guest, or what one does. */
+static void print_guest_arg(FILE *out, const struct session *s, const struct event *e, unsigned arg)
+{
+	switch (e->arg) {
+	case ARG_DEED:
+		print_deed(out, arg);
+		break;
+	case ARG_GUEST:
+		fprintf(out, " %c", task_letter(s, TASKS + arg));
+		break;
+	case ARG_GUEST_HOW:
+		fprintf(out, " %c %s", task_letter(s, TASKS + arg % GUESTS),
+			how_word(e->name, arg / GUESTS));
+		break;
+	case ARG_CONTROL:
+		fprintf(out, " %c %s", task_letter(s, TASKS + arg % GUESTS), controls[arg / GUESTS]);
+		break;
+	default:
+		break;
+	}
+}
 
 void print_step(FILE *out, const struct session *s, const struct step *step)
 {
@@ -87,6 +139,7 @@ void print_step(FILE *out, const struct session *s, const struct step *step)
 		fprintf(out, " %s", needs[step->arg]);
 		break;
 	default:
+		print_guest_arg(out, s, e, step->arg);
 		break;
 	}
 	if (step->answers)
@@ -138,7 +191,7 @@ static void print_token(FILE *out, const struct session *s, unsigned k, uint8_t 
 		fputc('0', out);
 		return;
 	}
-	for (t = 0; t < TASKS; t++)
+	for (t = 0; t < s->m->ctxs; t++)
 		if (s->m->alive[t] && s->m->want[t][k] == token) {
 			fputc(task_letter(s, t), out);
 			return;
@@ -174,14 +227,14 @@ void print_machine(FILE *out, const struct session *s)
 	for (i = 0; i < CPUS; i++)
 		print_cpu(out, s, s->names.cpu[0] == i ? 0 : 1);
 	fputs(" | images", out);
-	for (i = 0; i < TASKS; i++) {
+	for (i = 0; i < m->ctxs; i++) {
 		for (t = 0; s->names.task[t] != i; t++)
 			;
-		if (!m->alive[t] || !m->task[t].area)
+		if (!m->alive[t] || !m->ctx[t]->area)
 			continue;
 		fprintf(out, " %c:", task_letter(s, t));
 		for (k = 0; k < COMPS; k++)
-			if (machine_has(m, k) && (m->cfg->comps >> k & 1u))
+			if (machine_owns(m, t, k) && (m->cfg->comps >> k & 1u))
 				print_token(out, s, k, machine_image(m, t, k));
 	}
 }

@@ -16,7 +16,8 @@ struct found {
 };
 
 struct store {
-	struct state *state;
+	uint64_t *state; /* so many words each */
+	unsigned words;
 	uint32_t *parent, *via;
 	uint64_t *slot; /* upper half: part of the hash; lower half: index + 1 */
 	uint32_t slot_mask;
@@ -29,23 +30,36 @@ struct store {
 
 static uint32_t pack_step(const struct step *s)
 {
-	return (uint32_t)s->event | (uint32_t)s->cpu << 5 | (uint32_t)s->arg << 6 |
-	       (s->answers & 0xfffu) << 12 | (uint32_t)s->asked << 24;
+	return (uint32_t)s->event | (uint32_t)s->cpu << 6 | (uint32_t)s->arg << 7 |
+	       (s->answers & 0xfffu) << 13 | (uint32_t)s->asked << 25;
 }
 
 static struct step unpack_step(uint32_t v)
 {
-	return (struct step){(uint8_t)(v & 31u), (uint8_t)(v >> 5 & 1u), (uint8_t)(v >> 6 & 63u),
-			     (uint8_t)(v >> 24), v >> 12 & 0xfffu};
+	return (struct step){(uint8_t)(v & 63u), (uint8_t)(v >> 6 & 1u), (uint8_t)(v >> 7 & 63u),
+			     (uint8_t)(v >> 25), v >> 13 & 0xfffu};
 }
 
-static uint64_t hash_state(const struct state *s)
+static uint64_t *state_at(const struct store *t, uint32_t index)
+{
+	return t->state + (size_t)index * t->words;
+}
+
+static struct state read_state(const struct store *t, uint32_t index)
+{
+	struct state s = {0};
+
+	memcpy(&s, state_at(t, index), t->words * sizeof(*t->state));
+	return s;
+}
+
+static uint64_t hash_state(const struct store *t, const struct state *s)
 {
 	const uint64_t *w = (const uint64_t *)(const void *)s;
 	uint64_t h = 0x9e3779b97f4a7c15ULL;
 	unsigned i;
 
-	for (i = 0; i < sizeof(*s) / 8; i++) {
+	for (i = 0; i < t->words; i++) {
 		h = (h ^ w[i]) * 0xff51afd7ed558ccdULL;
 		h ^= h >> 32;
 	}
@@ -60,14 +74,15 @@ static void *pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static bool store_open(struct store *t, uint32_t max)
+static bool store_open(struct store *t, uint32_t max, unsigned words)
 {
 	uint32_t slots = 1024;
 
 	while (slots < 2u * (uint64_t)max && slots < 1u << 31)
 		slots *= 2;
 	t->slot_mask = slots - 1;
-	t->state = pages((size_t)max * sizeof(*t->state));
+	t->words = words;
+	t->state = pages((size_t)max * words * sizeof(*t->state));
 	t->parent = pages((size_t)max * sizeof(*t->parent));
 	t->via = pages((size_t)max * sizeof(*t->via));
 	t->slot = pages((size_t)slots * sizeof(*t->slot));
@@ -77,7 +92,7 @@ static bool store_open(struct store *t, uint32_t max)
 
 static void store_close(struct store *t, uint32_t max)
 {
-	munmap(t->state, (size_t)max * sizeof(*t->state));
+	munmap(t->state, (size_t)max * t->words * sizeof(*t->state));
 	munmap(t->parent, (size_t)max * sizeof(*t->parent));
 	munmap(t->via, (size_t)max * sizeof(*t->via));
 	munmap(t->slot, ((size_t)t->slot_mask + 1) * sizeof(*t->slot));
@@ -92,12 +107,12 @@ static bool store_add(struct store *t, struct search *s, const struct found *f, 
 		const uint32_t index = (uint32_t)t->slot[at] - 1;
 
 		if (t->slot[at] >> 32 == f->hash >> 32 &&
-		    !memcmp(&t->state[index], &f->state, sizeof(f->state)))
+		    !memcmp(state_at(t, index), &f->state, t->words * sizeof(*t->state)))
 			return false;
 	}
 	if (s->states == s->max_states)
 		return false;
-	t->state[s->states] = f->state;
+	memcpy(state_at(t, s->states), &f->state, t->words * sizeof(*t->state));
 	t->parent[s->states] = parent;
 	t->via[s->states] = f->via;
 	t->slot[at] = (f->hash & 0xffffffff00000000ULL) | ++s->states;
@@ -120,7 +135,7 @@ static void wait_in_batch(struct store *t, struct search *s, uint32_t parent, co
 	struct naming names;
 
 	machine_pack(s->m, &f->state, &names);
-	f->hash = hash_state(&f->state);
+	f->hash = hash_state(t, &f->state);
 	f->via = pack_step(step);
 	__builtin_prefetch(&t->slot[(uint32_t)f->hash & t->slot_mask]);
 	if (++t->waiting == BATCH)
@@ -141,7 +156,7 @@ static void remember_path(struct store *t, struct search *s, uint32_t at, const 
 	s->path[n++] = *last;
 	for (; t->parent[at] != NO_PARENT && n < MAX_PATH; at = t->parent[at])
 		s->path[n++] = unpack_step(t->via[at]);
-	s->root = t->state[at];
+	s->root = read_state(t, at);
 	for (i = 0; i < n / 2; i++) {
 		struct step swap = s->path[i];
 
@@ -165,14 +180,15 @@ static bool next_answers(struct step *step)
 }
 
 /* Let one event happen in every way it can, from state number @at. */
-static bool expand_event(struct store *t, struct search *s, uint32_t at, struct step *step, bool *clean)
+static bool expand_event(struct store *t, struct search *s, uint32_t at, const struct state *from,
+			 struct step *step, bool *clean)
 {
 	struct machine *m = s->m;
 
 	step->answers = 0;
 	do {
 		if (!*clean)
-			machine_unpack(m, &t->state[at]);
+			machine_unpack(m, from);
 		*clean = false;
 		s->steps++;
 		s->run[step->event][m->policy[step->cpu]]++;
@@ -195,18 +211,19 @@ static bool expand_event(struct store *t, struct search *s, uint32_t at, struct 
 static bool expand(struct store *t, struct search *s, uint32_t at)
 {
 	struct step todo[MAX_EVENTS * CPUS * TASKS * COMPS];
+	const struct state from = read_state(t, at);
 	unsigned count = 0, e, c, a;
 	bool clean = true;
 
-	machine_unpack(s->m, &t->state[at]);
+	machine_unpack(s->m, &from);
 	for (e = 0; e < event_count; e++)
 		for (c = 0; c < CPUS; c++)
 			for (a = 0; a < events[e].args; a++)
-				if (events[e].can(s->m, c, a))
+				if (event_can(s->m, e, c, a))
 					todo[count++] = (struct step){(uint8_t)e, (uint8_t)c, (uint8_t)a,
 								      0, 0};
 	for (a = 0; a < count; a++)
-		if (!expand_event(t, s, at, &todo[a], &clean))
+		if (!expand_event(t, s, at, &from, &todo[a], &clean))
 			return false;
 	flush_batch(t, s, at);
 	return true;
@@ -228,10 +245,10 @@ bool search_run(struct search *s, const struct state *roots, unsigned count)
 	uint32_t at, level_end;
 	unsigned i;
 
-	if (!store_open(&t, s->max_states))
+	if (!store_open(&t, s->max_states, state_words(s->m->cfg)))
 		return false;
 	for (i = 0; i < count; i++) {
-		struct found f = {roots[i], hash_state(&roots[i]), 0};
+		struct found f = {roots[i], hash_state(&t, &roots[i]), 0};
 
 		store_add(&t, s, &f, NO_PARENT);
 	}

@@ -2,6 +2,16 @@
 /* One event, and what must hold after it. */
 #include "steps.h"
 
+/* What only guests have does not wait for a first use: it may be lost though the rest stays. */
+static bool lost_some(const struct machine *m, unsigned c, unsigned t)
+{
+	const unsigned whose = m->in_place[c];
+
+	return t < TASKS && whose >= TASKS && whose != NONE &&
+	       (m->guest[whose - TASKS].mask & XST_MASK_SUPER) &&
+	       (m->mode[c] == USER || m->cpu[c].policy.load != XST_LOAD_RETURN);
+}
+
 /* Which task's valid copy do the registers hold now? And was a load needed that the engine made? */
 static void follow_registers(struct machine *m, const uint8_t *before)
 {
@@ -22,6 +32,8 @@ static void follow_registers(struct machine *m, const uint8_t *before)
 			forget(m, t);
 			m->in_place[c] = (uint8_t)t;
 		}
+		if (m->in_place[c] != t && lost_some(m, c, t))
+			m->in_place[c] = NONE;
 	}
 }
 
@@ -30,12 +42,12 @@ static void follow_faults(struct machine *m, unsigned was_spoiled)
 {
 	unsigned t;
 
-	for (t = 0; t < TASKS; t++) {
-		if (!m->task[t].fault)
+	for (t = 0; t < m->ctxs; t++) {
+		if (!m->ctx[t]->fault)
 			continue;
 		if (!(was_spoiled >> t & 1u))
 			breaks(m, CHECK_I1, "a restore refuses an image that was good");
-		m->task[t].fault = 0;
+		m->ctx[t]->fault = 0;
 	}
 }
 
@@ -58,6 +70,8 @@ static void check_user(struct machine *m, unsigned c, unsigned t)
 	}
 	if (machine_has(m, C_CET) && *machine_reg(m, c, C_CET) != m->want[t][C_CET])
 		breaks(m, CHECK_I1, "CET_U holds another value than the task's");
+	if (machine_has(m, C_CET_S) && !machine_swaps(m, C_CET_S) && *machine_reg(m, c, C_CET_S))
+		breaks(m, CHECK_I1, "CET_S holds a guest's value in user mode");
 	if (machine_has(m, C_TILE) && !ts &&
 	    !(m->hw[c].xfd & XST_MASK_TILEDATA) != (cpu->cur->dynamic != 0))
 		breaks(m, CHECK_I1, "tiles can be used without room, or not where there is room");
@@ -67,15 +81,37 @@ static void check_user(struct machine *m, unsigned c, unsigned t)
 		breaks(m, CHECK_P_TRAP, "TS is set though the policy has no first use");
 }
 
+/* Outside of guests the control registers are the host's, and no image of its own has what only
+ * guests have. */
+static void check_host(struct machine *m, unsigned c)
+{
+	const struct mdl_cpu *hw = &m->hw[c];
+	unsigned t;
+
+	if (m->mode[c] == OFFLINE || m->sys.insn < XST_INSN_XSAVE)
+		return;
+	if (hw->xcr0 != m->sys.xcr0 || hw->xss != m->sys.xss)
+		breaks(m, CHECK_CONTROL, "XCR0 or IA32_XSS is not the host's");
+	if (hw->xfd_err || hw->xfd != (m->sys.dynamic & ~m->cpu[c].mask))
+		breaks(m, CHECK_CONTROL, "IA32_XFD or XFD_ERR is not the host's");
+	for (t = 0; t < TASKS; t++)
+		if (m->alive[t] && m->task[t].area &&
+		    ((machine_header(m, t, false)[0] | machine_header(m, t, false)[1]) &
+		     XST_MASK_GUEST_ONLY))
+			breaks(m, CHECK_CONTROL, "a task's image has what only guests have");
+}
+
 static void check_cpu(struct machine *m, unsigned c)
 {
-	const unsigned t = cur(m, c);
+	const unsigned t = thread(m, c);
 
 	if (!xst_counters_balanced(&m->cpu[c].n))
 		breaks(m, CHECK_I3, "the counters do not add up");
 	if (m->hw[c].surprise)
 		breaks(m, CHECK_WORLD, "the engine executed an instruction that faults");
-	if (m->mode[c] == OFFLINE || t == NONE)
+	if (m->cfg->guests)
+		check_host(m, c);
+	if (m->mode[c] == OFFLINE || t >= TASKS)
 		return;
 	if (machine_has(m, C_PKRU) && *machine_reg(m, c, C_PKRU) != m->want[t][C_PKRU])
 		breaks(m, CHECK_I1, "PKRU is not the running task's");
@@ -99,5 +135,8 @@ enum check event_step(struct machine *m, unsigned e, unsigned c, unsigned a)
 			machine_set_mxcsr(m, i);
 	for (i = 0; i < CPUS; i++)
 		check_cpu(m, i);
+	for (i = 0; i < m->cfg->guests; i++)
+		if (!m->alive[TASKS + i] && !machine_at_rest(m, i))
+			breaks(m, CHECK_I1, "registers are saved where a guest was that has ended");
 	return m->broken;
 }
