@@ -354,7 +354,7 @@ bool hypervisor_run(struct cpu *cpu, uint32_t id, uint64_t exits)
 
 void hypervisor_saved(const struct xst_ctx *ctx)
 {
-	if (lab_system.insn < XST_INSN_XSAVEC || ctx->guest)
+	if (lab_system.insn < XST_INSN_XSAVEC || xst_ctx_is_guest(ctx))
 		return;
 	__atomic_add_fetch(&host_images, 1, __ATOMIC_RELAXED);
 	if ((word_of(ctx->area, XST_HEADER_OFFSET) | word_of(ctx->area, OFF_XCOMP)) & XST_MASK_GUEST_ONLY)

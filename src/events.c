@@ -42,8 +42,7 @@ int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, 
 	if (err)
 		return err;
 	ctx->area = area;
-	ctx->guest = false;
-	ctx->section = false;
+	ctx->kind = XST_CTX_TASK;
 	set_homeless(ctx);
 	fresh(sys, ctx);
 	return XST_OK;
@@ -117,13 +116,13 @@ static uint64_t named(const uint8_t *image)
 
 int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struct xst_diag *diag)
 {
-	const struct xst_profile *profile = ctx->guest ? &sys->guest : &sys->host;
+	const struct xst_profile *profile = xst_ctx_is_guest(ctx) ? &sys->guest : &sys->host;
 	int err = xst_profile_check(sys, profile, sys->mask | ctx->dynamic, diag);
 
 	if (err || !ctx->area || sys->insn < XST_INSN_XSAVE)
 		return err;
 	err = xst_profile_check(sys, profile, named(ctx->area), diag);
-	if (!err && sys->apart && !ctx->guest)
+	if (!err && sys->apart && !xst_ctx_is_guest(ctx))
 		err = xst_profile_check(sys, profile, named(xst_ctx_apart(sys, ctx)), diag);
 	return err;
 }
@@ -184,7 +183,7 @@ int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm
 	const struct xst_system *sys = cpu->sys;
 	struct xst_ctx grown = *ctx;
 
-	if (!ctx->area || ctx->dynamic || ctx->guest || !sys->dynamic)
+	if (!ctx->area || ctx->dynamic || xst_ctx_is_guest(ctx) || !sys->dynamic)
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_COMP_TILEDATA, 0, sys->dynamic,
 				    ctx->dynamic, "no area yet, or room already");
 	if (sys->dynamic & ~perm->host) {
@@ -212,7 +211,7 @@ int xst_ctx_grow(struct xst_cpu *cpu, struct xst_ctx *ctx, const struct xst_perm
 
 void xst_ctx_fork(struct xst_cpu *cpu, struct xst_ctx *parent, struct xst_ctx *child)
 {
-	XST_ASSERT(!parent->guest);
+	XST_ASSERT(!xst_ctx_is_guest(parent));
 	XST_TRACE(cpu, "fork", child);
 	xst_ctx_flush(cpu, parent);
 	child->pkru = parent->pkru;
@@ -250,7 +249,7 @@ static void drop(struct xst_cpu *cpu, struct xst_ctx *ctx)
 
 void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
-	XST_ASSERT(!ctx->guest);
+	XST_ASSERT(!xst_ctx_is_guest(ctx));
 	XST_TRACE(cpu, "exec", ctx);
 	drop(cpu, ctx);
 	fresh(cpu->sys, ctx);

@@ -92,7 +92,7 @@ int xst_guest_init(const struct xst_system *sys, struct xst_perm *perm, struct x
 	guest->ctx.last_cpu = XST_NO_CPU;
 	guest->ctx.dynamic = layout.mask & ~sys->mask;
 	guest->ctx.pkru = sys->init_pkru;
-	guest->ctx.guest = true;
+	guest->ctx.kind = XST_CTX_GUEST;
 	set_homeless(&guest->ctx);
 	write_reset(sys, guest);
 	return XST_OK;

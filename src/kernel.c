@@ -44,7 +44,9 @@ static inline bool is_running(const struct xst_cpu *cpu)
 /* The preemptible section that the task is in, or NULL. */
 static inline struct xst_section *own_section(const struct xst_cpu *cpu)
 {
-	return cpu->cur && cpu->cur->section ? (struct xst_section *)(void *)cpu->cur : NULL;
+	return cpu->cur && cpu->cur->kind == XST_CTX_SECTION
+		       ? (struct xst_section *)(void *)cpu->cur
+		       : NULL;
 }
 
 /* Who began the section that runs. */
@@ -347,7 +349,7 @@ int xst_section_init(const struct xst_system *sys, struct xst_section *section, 
 		return err;
 	section->user = NULL;
 	section->caller = NULL;
-	section->ctx.section = true;
+	section->ctx.kind = XST_CTX_SECTION;
 	return XST_OK;
 }
 

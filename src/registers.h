@@ -159,7 +159,7 @@ static inline void set_home(struct xst_ctx *ctx, uint32_t home)
 
 static inline void set_homeless(struct xst_ctx *ctx)
 {
-	set_home(ctx, ctx->area ? XST_NO_CPU - (uint32_t)ctx->guest : XST_NO_AREA);
+	set_home(ctx, ctx->area && !xst_ctx_is_guest(ctx) ? XST_NO_CPU : XST_NO_AREA);
 }
 
 /* Its area holds its truth and has the host's mask: nothing stands in the way of a restore. */
@@ -276,7 +276,7 @@ static XST_COLD bits_t settle(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b
 	const uint32_t home = xst_ctx_home(ctx);
 
 	/* While it has the registers this CPU goes the general way. */
-	if (ctx->guest && ctx->dynamic)
+	if (xst_ctx_is_guest(ctx) && ctx->dynamic)
 		b = (b & ~B_WAYS) | XST_B_MASK;
 	if (home == cpu->id)
 		return evict(cpu, b);
@@ -348,8 +348,8 @@ static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx
 	const uint64_t gone = guests_own(cpu) & ~mask & ~sys->apart;
 
 	/* A host's image never has what only guests have: heard of before a save could write it. */
-	XST_ASSERT(ctx->guest || !(mask & XST_MASK_GUEST_ONLY));
-	if (!ctx->guest)
+	XST_ASSERT(xst_ctx_is_guest(ctx) || !(mask & XST_MASK_GUEST_ONLY));
+	if (!xst_ctx_is_guest(ctx))
 		cpu->bits = (cpu->bits & ~XST_B_MASK) | cpu->fixed;
 	if (cpu->mask == mask)
 		return 0;
@@ -395,7 +395,8 @@ static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *c
  */
 static inline bool has_live_tiles(const struct xst_cpu *cpu)
 {
-	return (cpu->bits & XST_B_MASK) && !cpu->cur->guest && (cpu->mask & cpu->sys->dynamic) && cpu->sys->xgetbv1 &&
+	return (cpu->bits & XST_B_MASK) && !xst_ctx_is_guest(cpu->cur) &&
+	       (cpu->mask & cpu->sys->dynamic) && cpu->sys->xgetbv1 &&
 	       (xst_w_xinuse(cpu->world) & XST_MASK_AMX);
 }
 
@@ -558,7 +559,7 @@ static XST_COLD bits_t disown_guest(struct xst_cpu *cpu, const struct xst_ctx *c
 	const uint64_t own = guests_own(cpu);
 	int vector = 0;
 
-	if (!own || ctx->guest || XST_TWIN(GUEST_KEPT))
+	if (!own || xst_ctx_is_guest(ctx) || XST_TWIN(GUEST_KEPT))
 		return b;
 	b = clear_ts(cpu, evict(cpu, b));
 	if (own & ~sys->apart)
@@ -577,7 +578,7 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	uint8_t *image = xst_ctx_apart(sys, ctx);
 	int vector;
 
-	if (ctx->guest)
+	if (xst_ctx_is_guest(ctx))
 		return b; /* which has one image */
 	b = clear_ts(cpu, disown_guest(cpu, ctx, b)) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;

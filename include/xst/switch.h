@@ -53,9 +53,20 @@ struct xst_ctx {
 	uint8_t use_row;    /* slots in a row in which it used the registers, up to 255 */
 	uint8_t blind;      /* slots in a row in which use could not be seen, up to 255 */
 	uint8_t fault;      /* vector of a restore that failed; the task got fresh state */
-	bool section;       /* of a section that may be preempted (kernel.h) */
-	bool guest;         /* a virtual CPU's (guest.h): one image with all that it may have */
+	uint8_t kind;       /* enum xst_ctx_kind */
 };
+
+/* Whose a context is. */
+enum xst_ctx_kind {
+	XST_CTX_TASK,
+	XST_CTX_SECTION, /* a section's that may be preempted (kernel.h) */
+	XST_CTX_GUEST,   /* a virtual CPU's (guest.h): one image with all that it may have */
+};
+
+static inline bool xst_ctx_is_guest(const struct xst_ctx *ctx)
+{
+	return ctx->kind == XST_CTX_GUEST;
+}
 
 /* Counters; one set per CPU. Every one only grows; they go on across a policy change. */
 struct xst_counters {

@@ -25,6 +25,7 @@ struct truth {
 };
 
 static struct guests g;
+static XST_AREA(large[RIG_TASKS], GUEST_BYTES); /* of tasks that use tiles */
 static struct truth task[RIG_TASKS], vcpu[GUESTS];
 static int stay[RIG_TASKS];   /* the guest that the thread runs, or -1 */
 static int where[RIG_TASKS];  /* the CPU it is on, or -1 */
@@ -116,18 +117,29 @@ static void use_task(unsigned c)
 	const struct xst_system *sys = &g.r.sys;
 	struct mdl_cpu *hw = &g.r.hw[c];
 	const unsigned i = below(COMPS);
-	const uint64_t mine = sys->host.mask;
+	const struct xst_ctx *ctx = &g.r.task[t];
+	const uint64_t mine = sys->host.mask | ctx->dynamic;
 
 	xst_return_to_user(&g.r.cpu[c]);
 	expect(xcr0_is(hw, sys->xcr0), "XCR0 in user mode");
 	expect(hw->xss == sys->xss, "IA32_XSS in user mode");
 	/* Behind CR0.TS it is still the owner's. */
-	expect(!hw->xfd_err && (hw->cr0 & MDL_CR0_TS || hw->xfd == sys->dynamic),
+	expect(!hw->xfd_err && (hw->cr0 & MDL_CR0_TS || hw->xfd == (sys->dynamic & ~mine)),
 	       "IA32_XFD in user mode");
 	expect(!(hw->xfd & XST_MASK_TILEDATA) || mdl_is_init(hw, TILE), "tiles behind IA32_XFD");
 	expect(pkru_held(c) == task[t].pkru || !sys->pkru, "a task's PKRU");
 	expect(held(hw, XST_COMP_CET_U) == (mine & XST_MASK_CET_U ? task[t].comp[I_CET_U] : 0u),
 	       "CET_U in user mode");
+	/* Half of them use tiles, some day. */
+	if (t % 2 && comps[i] == TILE && sys->dynamic && !ctx->dynamic && !below(4)) {
+		expect(!rig_use(&g.r, c, TILE), "tiles before there is room");
+		/* Where CR0.TS was set, IA32_XFD is the second reason. */
+		expect(!hw->xfd_err || xst_device_not_available(&g.r.cpu[c]) == XST_ERR_DYNAMIC,
+		       "another reason for #NM");
+		expect(!xst_ctx_grow(&g.r.cpu[c], &g.r.task[t], &g.perm, large[t], GUEST_BYTES, NULL),
+		       "no room");
+		return;
+	}
 	if (!has(mine, i))
 		return;
 	if (comps[i] != XST_COMP_CET_U && !rig_use(&g.r, c, comps[i])) {
@@ -340,7 +352,8 @@ static void up(unsigned m)
 	}
 	xst_perm_init(&g.r.sys, &g.perm);
 	if (g.r.sys.dynamic &&
-	    xst_perm_request(&g.r.sys, &g.perm, XST_PERM_GUEST, TILE, NULL, NULL))
+	    (xst_perm_request(&g.r.sys, &g.perm, XST_PERM_GUEST, TILE, NULL, NULL) ||
+	     xst_perm_request(&g.r.sys, &g.perm, XST_PERM_HOST, TILE, NULL, NULL)))
 		abort();
 	memset(task, 0, sizeof(task));
 	memset(vcpu, 0, sizeof(vcpu));
