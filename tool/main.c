@@ -54,7 +54,8 @@
  *                    (memo.c), what is learned (memo_table.c, memo_own.h), begin and end
  *                    (memo_settle.c)
  *     machine.h      who runs where; reserve.h: tables that grow in place
- *     replay.h       records checked, summed up, and given to all lanes
+ *     replay.h       records checked, summed up, and given to all lanes (replay.c, replay_own.h); where
+ *                    pieces of a trace meet (replay_keep.c)
  *     run.h          one trace from its bytes to its result
  *     synth.h        a workload that is made up
  *     costs.h        prices as ranges (costs.def: those built in)

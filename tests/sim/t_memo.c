@@ -23,7 +23,11 @@
 #define CPUS    5u
 #define LANES   18u
 #define RECORDS 9000u
-#define ROUNDS  12u
+#define ROUNDS  18u
+
+/* xst_policy_at(): they go the quick way, with and without a look at what is live. */
+#define DEFERRED 5u
+#define AUTO     7u
 
 enum memo_twin memo_twin = MEMO_TWIN_NONE;
 
@@ -221,14 +225,16 @@ struct side {
 	struct replay *replay;
 };
 
-static const struct sim_use use = { .kind = SIM_USE_LIVE };
+/* How many lanes, and which slots used the registers; of one round. */
+static unsigned lanes;
+static struct sim_use use;
 
 static void begin_side(struct side *s, const struct xst_policy *policies,
 		       const struct lane_extra *extras, const struct memo_limits *limits)
 {
-	for (unsigned i = 0; i < LANES; i++)
+	for (unsigned i = 0; i < lanes; i++)
 		s->lanes[i] = lane_new(&policies[i], &extras[i], false);
-	s->replay = replay_new(&use, s->lanes, LANES, limits);
+	s->replay = replay_new(&use, s->lanes, lanes, limits);
 	if (!s->replay)
 		abort();
 }
@@ -259,7 +265,7 @@ static void end_side(struct side *s, struct lane_counts sums[LANES][CPUS])
 	bool more;
 
 	(void)replay_end(s->replay, &n, &more);
-	for (unsigned i = 0; i < LANES; i++)
+	for (unsigned i = 0; i < lanes; i++)
 		for (unsigned cpu = 0; cpu < CPUS; cpu++) {
 			struct lane_counts c;
 
@@ -270,7 +276,7 @@ static void end_side(struct side *s, struct lane_counts sums[LANES][CPUS])
 
 static void free_side(struct side *s)
 {
-	for (unsigned i = 0; i < LANES; i++)
+	for (unsigned i = 0; i < lanes; i++)
 		lane_free(s->lanes[i]);
 	replay_free(s->replay);
 }
@@ -345,7 +351,7 @@ static unsigned compare(const struct side *a, const struct side *b,
 {
 	unsigned bad = 0;
 
-	for (unsigned i = 0; i < LANES; i++) {
+	for (unsigned i = 0; i < lanes; i++) {
 		const unsigned states = compare_states(a, b, i);
 
 		for (unsigned cpu = 0; cpu < CPUS; cpu++) {
@@ -377,15 +383,19 @@ static unsigned round_of(struct maker *m, unsigned number, const struct memo_lim
 	size_t cut;
 
 	make(m);
-	for (unsigned i = 0; i < LANES; i++)
-		choose(i, &policies[i], &extras[i]);
+	/* A lane alone goes another way than many. */
+	lanes = number % 2 ? LANES : number % 4 ? 1 + draw(LANES) : 1;
+	use = (struct sim_use){ .kind = chance(70) ? SIM_USE_LIVE : SIM_USE_SHARE, .p = 0.7, .seed = draw(9) };
+	for (unsigned i = 0; i < lanes; i++)
+		choose(number == 0 ? DEFERRED : number == 4 ? AUTO : lanes == 1 ? draw(LANES) : i,
+		       &policies[i], &extras[i]);
 	memset(sums, 0, sizeof(sums));
 	begin_side(&direct, policies, extras, NULL);
 	begin_side(&memo, policies, extras, limit);
 	feed(&direct, m->recs, m->count);
 	cut = draw((uint32_t)m->count);
 	feed(&memo, m->recs, cut);
-	if (number & 1)
+	if (number % 3)
 		hand_over(&memo, policies, extras, limit, sums[1]);
 	feed(&memo, m->recs + cut, m->count - cut);
 	end_side(&direct, sums[0]);

@@ -30,7 +30,8 @@ struct machine_cpu {
 	uint16_t state;
 	uint8_t dirty;     /* a bit for each lane, as all masks of 8 bits */
 	uint8_t other;     /* owner[] is true here; else it is cur, the kernel or nobody */
-	uint32_t owner[MEMO_LANES];
+	uint8_t away;      /* where another CPU may have the only copy of cur's registers */
+	uint32_t owner[MEMO_LANES] __attribute__((aligned(16)));
 } __attribute__((aligned(64)));
 
 /* Task numbers are one more than in records: 0 is nobody. */

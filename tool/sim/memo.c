@@ -104,6 +104,8 @@ enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other, const str
 	memo_take(c, t, cpu, &e);
 	if (e.slow & SLOW_OTHER)
 		take_other(m, o, &e);
+	if (e.next == 2)
+		c->away = (uint8_t)(e.key >> KEY_AWAY_SHIFT);
 	c->cur = e.next == 2 ? other : e.next == 1 ? c->cur : 0;
 	if (any_full(t->blind))
 		return memo_set_full(m, t);
@@ -157,40 +159,40 @@ enum done memo_run_rare(struct memo *m, const struct rec *r)
 }
 
 /* To itself, where its blind slots are as many as can be but one or two. */
-enum done memo_run_once(struct memo *m, memo_step step, uint64_t key)
+enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t key)
 {
-	const uint64_t blind = m->machine->tasks[MEMO_NEXT(step)].blind;
+	const uint64_t blind = m->machine->tasks[other].blind;
 	const struct memo_entry *e = memo_learn(m, key, &blind);
 
-	return e ? memo_take_slow(m, MEMO_CPU(step), MEMO_NEXT(step), e) : NOT_DONE;
+	return e ? memo_take_slow(m, cpu, other, e) : NOT_DONE;
 }
 
 /* The quick table has nothing here; it never has anything rare. */
-enum done memo_learn_quick(struct memo *m, memo_step step, struct memo_quick *quick)
+enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
+			   uint64_t *quick)
 {
-	const uint32_t cpu = MEMO_CPU(step);
-	const struct memo_entry *e =
-		memo_find(m, key_of(m, cpu, MEMO_NEXT(step), MEMO_EVENT(step) & m->event_mask));
+	const struct memo_entry *e = memo_find(m, key_of(m, cpu, other, event & m->event_mask));
 
 	if (!e)
 		return NOT_DONE;
 	if (!e->slow && (!e->lost[0] || !m->machine->cpus[cpu].cur) && !memo_is_wide(m))
-		*quick = (struct memo_quick){ .cpu = e->cpu, .task = e->task, .delta = e->delta,
-					      .here = 1,
-					      .owns = (uint8_t)((e->own[0] & 1) | (e->others & 1) << 1) };
-	return memo_take_slow(m, cpu, MEMO_NEXT(step), e);
+		*quick = QUICK_OF(e->cpu, e->task, e->delta,
+				  QUICK_HERE | (e->own[0] ? QUICK_OWNS : 0) |
+					  (e->others ? QUICK_OTHER : 0));
+	return memo_take_slow(m, cpu, other, e);
 }
 
 /* One record, by whichever path is open. */
 static enum done run_one(struct memo *m, const struct rec *r, memo_step step)
 {
-	struct machine_task *tasks = m->machine->tasks;
-	struct machine_cpu *c = &m->machine->cpus[MEMO_CPU(step)];
+	const uint32_t cpu = MEMO_CPU(step), n = MEMO_NEXT(step);
+	struct machine_cpu *c = &m->machine->cpus[cpu];
+	struct machine_task *t = &m->machine->tasks[c->cur], *o = &m->machine->tasks[n];
 
 	if (MEMO_KIND(step) != REC_SWITCH)
 		return memo_run_rare(m, r);
-	return m->quick ? memo_run_quick(m, c, &tasks[c->cur], &tasks[MEMO_NEXT(step)], step)
-			: memo_run_switch(m, c, &tasks[c->cur], &tasks[MEMO_NEXT(step)], step);
+	return m->quick ? memo_run_quick(m, c, t, o, cpu, n, MEMO_EVENT(step) & m->event_mask)
+			: memo_run_switch(m, c, t, o, cpu, n, MEMO_EVENT(step));
 }
 
 /* The lanes go on by themselves: with @r, if it was not done. */

@@ -110,11 +110,14 @@ _Static_assert(sizeof(struct memo_entry) == 64, "an entry is a cache line");
 #define QUICK_INDEX(cpu, other, place, event) \
 	((size_t)(cpu) << 13 | (size_t)(other) << 7 | (size_t)(place) << 6 | (event))
 #define QUICK_COUNT (QUICK_STATES << 13)
-struct memo_quick {
-	uint16_t cpu, task, delta;
-	uint8_t here;  /* there is something here; a CPU that did not begin is never */
-	uint8_t owns;  /* bit 0: the registers stay who ran's; bit 1: of the CPU, others */
-};
+#define QUICK_HERE  (1ull << 50) /* there is something; of a CPU that did not begin never */
+#define QUICK_OWNS  (1ull << 48) /* the registers stay who ran's */
+#define QUICK_OTHER (1ull << 49) /* of the CPU: owner[] is true */
+#define QUICK_OF(cpu, task, delta, flags) \
+	((uint64_t)(cpu) | (uint64_t)(task) << 16 | (uint64_t)(delta) << 32 | (flags))
+#define QUICK_CPU(quick)   ((uint16_t)(quick))
+#define QUICK_TASK(quick)  ((uint16_t)((quick) >> 16))
+#define QUICK_DELTA(quick) ((uint16_t)((quick) >> 32))
 
 /* How much one event adds to each counter of each lane. */
 #define COUNTERS (sizeof(struct lane_counts) / sizeof(uint64_t))
@@ -133,7 +136,7 @@ struct memo {
 	struct machine *machine;  /* the replay's, or its own */
 	struct machine own;
 	struct memo_entry *entries;
-	struct memo_quick *quick; /* or NULL */
+	uint64_t *quick;          /* or NULL */
 	uint64_t *counts;         /* of all CPUs, deltas_most each */
 	unsigned shift;           /* 64 - log2 of how many entries there is room for */
 	uint32_t entry_count, entries_most;

@@ -20,14 +20,16 @@ enum done {
 	DONE,
 	DONE_LAST, /* what comes next is to be found out, memo_again() */
 	NOT_DONE,  /* so is this one; nothing changed */
+	REFUSED,   /* the caller's: no memo says it */
 };
 
 /* memo.c: what is not short. */
 const struct memo_entry *memo_find_rest(struct memo *m, uint64_t key);
 enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other, const struct memo_entry *entry);
 enum done memo_set_full(struct memo *m, struct machine_task *t);
-enum done memo_run_once(struct memo *m, memo_step step, uint64_t key);
-enum done memo_learn_quick(struct memo *m, memo_step step, struct memo_quick *quick);
+enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t key);
+enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
+			   uint64_t *quick);
 
 /**
  * memo_run_rare() - a record that is no switch.
@@ -143,29 +145,31 @@ ALWAYS_INLINE uint64_t memo_key(const struct memo *m, const struct machine_cpu *
 	return c->state | (uint64_t)o->state << KEY_OTHER_SHIFT |
 	       (memo_place(c, o, n, cpu) & places) << KEY_PLACE_SHIFT |
 	       (MEMO_TWIN(AWAY) ? 0 : memo_away(m, o, n, cpu) << KEY_AWAY_SHIFT) |
-	       (MEMO_TWIN(LEFT) ? 0 : memo_away(m, t, c->cur, cpu) << KEY_LEFT_SHIFT) |
+	       (MEMO_TWIN(LEFT) || !c->away ? 0 : memo_away(m, t, c->cur, cpu) << KEY_LEFT_SHIFT) |
 	       (uint64_t)event << KEY_EVENT_SHIFT;
 }
 
 /**
  * memo_run_switch() - a switch, where m->quick is NULL.
- * @c: its CPU.
- * @t: the task that runs there.
- * @o: the one that comes.
+ * @c:     CPU @cpu.
+ * @t:     the task that runs there.
+ * @o:     the one that comes, @n.
+ * @event: struct memo_step's.
  */
 ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c, struct machine_task *t,
-					struct machine_task *o, memo_step step)
+					struct machine_task *o, uint32_t cpu, uint32_t n,
+					unsigned event)
 {
-	const uint32_t cpu = MEMO_CPU(step), n = MEMO_NEXT(step);
-	const uint64_t key = memo_key(m, c, t, o, cpu, n, MEMO_EVENT(step) & m->event_mask);
+	const uint64_t key = memo_key(m, c, t, o, cpu, n, event & m->event_mask);
 	const struct memo_entry *e;
 
-	if (UNLIKELY(MEMO_EVENT(step) & MEMO_SAME) && any_full(t->blind | BYTES(1)) && !MEMO_TWIN(SAME))
-		return memo_run_once(m, step, key);
+	if (UNLIKELY(event & MEMO_SAME) && any_full(t->blind | BYTES(1)) && !MEMO_TWIN(SAME))
+		return memo_run_once(m, cpu, n, key);
 	e = memo_find(m, key);
 	if (UNLIKELY(!e || e->slow))
 		return e ? memo_take_slow(m, cpu, n, e) : NOT_DONE;
 	memo_take(c, t, cpu, e);
+	c->away = (uint8_t)(key >> KEY_AWAY_SHIFT);
 	c->cur = n;
 	return UNLIKELY(any_full(t->blind)) ? memo_set_full(m, t) : DONE;
 }
@@ -174,23 +178,22 @@ ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c, s
  * memo_run_quick() - the same where there is m->quick.
  */
 ALWAYS_INLINE enum done memo_run_quick(struct memo *m, struct machine_cpu *c, struct machine_task *t,
-				       struct machine_task *o, memo_step step)
+				       struct machine_task *o, uint32_t cpu, uint32_t n,
+				       unsigned event)
 {
-	const uint32_t cpu = MEMO_CPU(step), n = MEMO_NEXT(step), cur = c->cur;
 	const unsigned place = (unsigned)(c->owner[0] == n) & (o->last[0] == cpu + 1) & c->other;
-	struct memo_quick *q = &m->quick[QUICK_INDEX(c->state, o->state, place,
-						     MEMO_EVENT(step) & m->event_mask)];
-	const struct memo_quick e = *q;
-	const uint32_t own = -(uint32_t)(e.owns & 1);
+	uint64_t *quick = &m->quick[QUICK_INDEX(c->state, o->state, place, event)];
+	const uint64_t e = *quick;
+	const uint32_t own = -(uint32_t)(e / QUICK_OWNS & 1);
 
-	if (UNLIKELY(!e.here))
-		return memo_learn_quick(m, step, q);
-	c->counts[e.delta]++;
-	c->owner[0] ^= (c->owner[0] ^ cur) & own;
+	if (UNLIKELY(!e))
+		return memo_learn_quick(m, cpu, n, event, quick);
+	c->counts[QUICK_DELTA(e)]++;
+	c->owner[0] ^= (c->owner[0] ^ c->cur) & own;
 	t->last[0] = (uint16_t)(t->last[0] ^ ((t->last[0] ^ (cpu + 1)) & own));
-	t->state = e.task;
-	c->state = e.cpu;
-	c->other = e.owns >> 1;
+	t->state = QUICK_TASK(e);
+	c->state = QUICK_CPU(e);
+	c->other = e / QUICK_OTHER & 1;
 	c->cur = n;
 	return DONE;
 }

@@ -332,6 +332,7 @@ static bool get_all(struct memo *m)
 		if (number < 0)
 			return false;
 		m->machine->cpus[cpu].state = (uint16_t)number;
+		m->machine->cpus[cpu].away = 0xff;
 		m->machine->cpus[cpu].counts = number ? m->counts + (size_t)cpu * m->deltas.most : NULL;
 	}
 	return homes_are_true(m);

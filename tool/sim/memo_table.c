@@ -376,7 +376,8 @@ const struct memo_entry *memo_learn(struct memo *m, uint64_t key, const uint64_t
 	struct outcome out;
 	int numbers[4];
 
-	if (memo_is_full(m))
+	/* Nobody is in user mode, says a broken trace; who reads it sees to it. */
+	if (memo_is_full(m) || (event < EVENT_RARE && (event & REC_USER) && !(cpu->lane[0] & TASK_BEGUN)))
 		return NULL;
 	memset(&out, 0, sizeof(out));
 	m->stats.tried++;

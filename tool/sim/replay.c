@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Records: are they consistent, what do they sum up to; then through all lanes. */
-#include "sim/replay.h"
+#include "sim/replay_own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,39 +8,6 @@
 #include <xst/comp.h>
 
 #include "sim/memo_run.h"
-
-/* So many records at a time that they stay in the nearest cache from one reader to the next. */
-#define PART 512u
-
-/* What of a task is not needed at every switch. */
-struct who {
-	struct replay_task t;
-	float p; /* of using the registers, in a slot */
-};
-
-#define FLAGS 256u
-#define LIVES 8u
-
-struct replay {
-	uint64_t switches[FLAGS][LIVES]; /* how many, by flags and by how live the image was */
-	struct sim_use use;
-	struct lane **lanes;
-	size_t lane_count;
-	struct lane **direct;    /* those that run by themselves */
-	struct memo **memos;     /* the others, eight at most in each; the first shares machine */
-	size_t direct_count, memo_count;
-	memo_step steps[PART];
-	struct machine machine;
-	struct who *who;         /* REC_TASKS_MAX, as far as used */
-	uint64_t slot_number;    /* seed of the next chance */
-	uint64_t records_before; /* the one that is looked at */
-	uint32_t named;          /* the TASK a NAME belongs to, plus 1 */
-	bool ended, more;        /* more: in a further piece */
-	const char *why;
-	void (*on_exit)(void *arg, uint32_t number);
-	void *on_exit_arg;
-	struct sim_totals n;
-};
 
 void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more)
 {
@@ -184,25 +151,41 @@ static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 struct way {
 	bool as_asked, programs;
 	enum { CHECK_ONLY, QUICK, WIDE } memo;
+	bool live;  /* somebody looks at what was live */
 	bool steps; /* others want them */
 };
 
-/* @m: of the first memo, if there is one. */
-ALWAYS_INLINE int take_switch(struct replay *r, struct memo *m, struct rec *rec, memo_step *step,
-			      uint64_t *sums, struct way way, enum done *done)
+static const char nobody[] = "nobody is in user mode";
+
+static enum done refuse(struct replay *r, const char *why)
+{
+	(void)bad(r, why);
+	return REFUSED;
+}
+
+/* The memo has nothing of user mode without a task: with one it is asked later, sort_out(). */
+static __attribute__((noinline, cold)) enum done refuse_switch(struct replay *r,
+							       const struct machine_task *o)
+{
+	return refuse(r, o->is == IS_DEAD ? "a task runs that is not there"
+		       : o->is == IS_RUNNING ? "a task runs on two CPUs" : nobody);
+}
+
+/* @m: the first memo, if there is one. */
+ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec *rec, size_t i,
+				    struct way way)
 {
 	struct machine_task *const tasks = r->machine.tasks;
 	struct machine_task *t, *o;
 	struct machine_cpu *c;
 	uint64_t first, second, n;
 	uint32_t cpu, flags;
-	memo_step here;
-	bool lost;
+	unsigned event, lost;
 
 	memcpy(&second, &rec->cpu, sizeof(second));
 	cpu = second & 0xffff;
 	if (UNLIKELY(cpu >= r->machine.cpu_count) && !new_cpu(r, cpu))
-		return bad(r, "a CPU's number is out of range");
+		return refuse(r, "a CPU's number is out of range");
 	c = &r->machine.cpus[cpu];
 	if (way.as_asked) {
 		assume_use(r, rec, c->cur);
@@ -213,36 +196,53 @@ ALWAYS_INLINE int take_switch(struct replay *r, struct memo *m, struct rec *rec,
 	/* Without branches: what comes is as random as programs are. */
 	n = ((first >> 32) + 1) & ((uint64_t)(flags & REC_KERNEL) - 1);
 	if (UNLIKELY(n > r->machine.task_count))
-		return bad(r, "a task runs that is not there");
+		return refuse(r, "a task runs that is not there");
 	t = &tasks[c->cur];
 	o = &tasks[n];
 	t->is = IS_WAITING;
-	lost = (c->cur == 0) & (flags / REC_USER);
+	lost = way.memo == CHECK_ONLY ? (c->cur == 0) & (flags / REC_USER) : 0;
 	if (UNLIKELY((o->is | lost) & 1))
-		return bad(r, lost ? "nobody is in user mode"
-			    : o->is == IS_DEAD ? "a task runs that is not there"
-			    : "a task runs on two CPUs");
+		return refuse_switch(r, o);
 	o->is = n ? IS_RUNNING : IS_NEW;
 	r->switches[flags][REC_LIVE_OF(second >> 32)]++;
-	*sums += (uint32_t)first + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
+	r->sums += (uint32_t)first + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
 	if (way.programs) {
 		if (c->cur)
 			r->who[c->cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
 		if (n)
 			r->who[n - 1].t.slots++;
 	}
-	here = memo_step_of((uint32_t)n, second, c->cur == n);
 	if (way.steps)
-		*step = here;
-	if (way.memo == QUICK)
-		*done = memo_run_quick(m, c, t, o, here);
-	else if (way.memo == WIDE)
-		*done = memo_run_switch(m, c, t, o, here);
-	else
+		r->steps[i] = memo_step_of((uint32_t)n, second, c->cur == n);
+	if (way.memo == CHECK_ONLY) {
 		c->cur = (uint32_t)n;
-	if (way.memo != CHECK_ONLY && UNLIKELY(*done != DONE))
-		*step = here;
-	return 0;
+		return DONE;
+	}
+	event = (flags & MEMO_FLAGS) | (c->cur == n ? MEMO_SAME : 0) |
+		(way.live && second >> 32 & REC_LIVE(~0u) ? MEMO_LIVE : 0);
+	return way.memo == QUICK ? memo_run_quick(m, c, t, o, cpu, (uint32_t)n, event & m->event_mask)
+				 : memo_run_switch(m, c, t, o, cpu, (uint32_t)n, event);
+}
+
+/* The memo wants more than the short path. False: this batch ends here. */
+static __attribute__((noinline)) bool sort_out(struct replay *r, struct memo *m,
+					       const struct rec *rec, enum done done)
+{
+	const uint32_t n = rec->flags & REC_KERNEL ? 0 : rec->task + 1;
+	uint64_t second;
+	uint32_t cur;
+
+	if (done == REFUSED)
+		return false;
+	memcpy(&second, &rec->cpu, sizeof(second));
+	if (rec->kind != REC_SWITCH)
+		return memo_again(m, rec, (uint64_t)rec->kind << 48, done);
+	cur = r->machine.cpus[rec->cpu].cur;
+	if (done == NOT_DONE && !cur && (rec->flags & REC_USER)) {
+		(void)bad(r, nobody);
+		return false;
+	}
+	return memo_again(m, rec, memo_step_of(n, second, cur == n), done);
 }
 
 static int check_task(struct replay *r, const struct rec *rec)
@@ -355,19 +355,21 @@ static void end_program(struct replay *r, uint32_t task)
 }
 
 /* Everything that is not a switch. */
-static __attribute__((noinline)) int take_rare(struct replay *r, struct memo *m, struct rec *rec,
-					       memo_step *step, enum done *done)
+static __attribute__((noinline)) enum done take_rare(struct replay *r, struct memo *m, struct rec *rec,
+						     size_t i)
 {
 	struct machine_cpu *c = &r->machine.cpus[rec->cpu < REC_CPUS_MAX ? rec->cpu : 0];
 
-	*step = (uint64_t)rec->kind << 48;
+	r->steps[i] = (uint64_t)rec->kind << 48;
+	r->n.span_ns += rec->kind == REC_NAME ? 0 : rec->wait_ns;
+	r->records_before = r->n.records + i;
 	if (check_rare(r, rec))
-		return -1;
+		return REFUSED;
 	if (m)
-		*done = memo_run_rare(m, rec);
-	else if (rec->kind == REC_EXIT && c->cur == rec->task + 1)
+		return memo_run_rare(m, rec);
+	if (rec->kind == REC_EXIT && c->cur == rec->task + 1)
 		c->cur = 0;
-	return 0;
+	return DONE;
 }
 
 /*
@@ -378,36 +380,30 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 				struct way way)
 {
 	struct memo *const m = way.memo == CHECK_ONLY ? NULL : r->memos[0];
-	uint64_t span_ns = 0, sums = 0;
 	size_t i;
 
+	r->sums = 0;
 	for (i = 0; i < count; i++) {
 		struct rec *rec = &recs[i];
-		enum done done = DONE;
-		bool last = false;
+		enum done done;
 
 		if (LIKELY(rec->kind == REC_SWITCH)) {
-			if (take_switch(r, m, rec, &r->steps[i], &sums, way, &done))
-				break;
+			done = take_switch(r, m, rec, i, way);
 		} else {
-			span_ns += rec->kind == REC_NAME ? 0 : rec->wait_ns;
-			r->records_before = r->n.records + i;
-			if (take_rare(r, m, rec, &r->steps[i], &done))
-				break;
-			last = rec->kind == REC_END ||
-			       (way.programs && (rec->kind == REC_EXIT || rec->kind == REC_RENAME));
-			if (last)
+			done = take_rare(r, m, rec, i);
+			if (rec->kind == REC_END || (way.programs && (rec->kind == REC_EXIT ||
+								      rec->kind == REC_RENAME))) {
 				*exit_at = i;
+				count = i + 1;
+			}
 		}
-		if (way.memo != CHECK_ONLY && UNLIKELY(done != DONE))
-			last |= !memo_again(m, rec, r->steps[i], done);
-		if (UNLIKELY(last)) {
-			i++;
+		if (UNLIKELY(done != DONE) && !sort_out(r, m, rec, done)) {
+			i += !r->why;
 			break;
 		}
 	}
-	r->n.span_ns += span_ns + (sums & ((1ull << SEEN_SHIFT) - 1));
-	r->n.observed_restores += sums >> SEEN_SHIFT;
+	r->n.span_ns += r->sums & ((1ull << SEEN_SHIFT) - 1);
+	r->n.observed_restores += r->sums >> SEEN_SHIFT;
 	r->n.records += i;
 	return i;
 }
@@ -415,23 +411,20 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 static size_t take_part(struct replay *r, struct rec *recs, size_t count, size_t *exit_at)
 {
 	const struct memo *m = r->memo_count && !r->memos[0]->direct ? r->memos[0] : NULL;
-	const bool as_asked = r->use.kind != SIM_USE_LIVE;
+	const bool as_asked = r->use.kind != SIM_USE_LIVE, alone = r->memo_count == 1;
+	/* As asked for, or whether others want the steps, is looked at for each record where it is rare. */
+	const struct way check = { as_asked, r->on_exit, CHECK_ONLY, true, true };
+	const struct way wide = { as_asked, false, WIDE, true, !alone };
 
-	if (r->on_exit)
-		return take_batch(r, recs, count, exit_at,
-				  (struct way){ as_asked, true, CHECK_ONLY, true });
-	if (as_asked)
-		return !m ? take_batch(r, recs, count, exit_at,
-				       (struct way){ true, false, CHECK_ONLY, true })
-			  : take_batch(r, recs, count, exit_at, (struct way){ true, false, WIDE, true });
 	if (!m)
-		return take_batch(r, recs, count, exit_at,
-				  (struct way){ false, false, CHECK_ONLY, true });
-	if (m->quick)
-		return take_batch(r, recs, count, exit_at, (struct way){ false, false, QUICK, false });
-	return r->memo_count > 1
-		       ? take_batch(r, recs, count, exit_at, (struct way){ false, false, WIDE, true })
-		       : take_batch(r, recs, count, exit_at, (struct way){ false, false, WIDE, false });
+		return take_batch(r, recs, count, exit_at, check);
+	if (as_asked || !alone)
+		return take_batch(r, recs, count, exit_at, wide);
+	if (!m->quick)
+		return take_batch(r, recs, count, exit_at, (struct way){ .memo = WIDE, .live = true });
+	return m->event_mask & MEMO_LIVE
+		       ? take_batch(r, recs, count, exit_at, (struct way){ .memo = QUICK, .live = true })
+		       : take_batch(r, recs, count, exit_at, (struct way){ .memo = QUICK });
 }
 
 /* The totals that are sums over switches. */
@@ -521,94 +514,4 @@ void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), vo
 {
 	r->on_exit = fn;
 	r->on_exit_arg = arg;
-}
-
-/* The head of a state file. It is of one build: what it has from the engine is as it lies in memory. */
-struct kept {
-	char magic[8];
-	char version[24];
-	uint32_t lanes, tasks, cpus, piece;
-	uint64_t slot_number, sum;
-	uint32_t named, reserved;
-};
-
-static struct kept kept_head(const struct replay *r, const struct rec_place *place)
-{
-	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count,
-			  .tasks = r->machine.task_count, .cpus = r->machine.cpu_count,
-			  .piece = place->piece, .sum = place->sum, .slot_number = r->slot_number,
-			  .named = r->named };
-
-	strncpy(k.version, XSTATE_VERSION, sizeof(k.version) - 1);
-	return k;
-}
-
-bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place)
-{
-	const struct kept k = kept_head(r, place);
-	bool ok = fwrite(&k, sizeof(k), 1, out) == 1 &&
-		  fwrite(r->who, sizeof(*r->who), k.tasks, out) == k.tasks;
-
-	for (uint32_t i = 1; ok && i <= k.tasks; i++)
-		ok = fputc(r->machine.tasks[i].is, out) != EOF;
-	for (uint32_t i = 0; ok && i < k.cpus; i++)
-		ok = fwrite(&r->machine.cpus[i].cur, sizeof(uint32_t), 1, out) == 1;
-	for (size_t i = 0; i < r->memo_count; i++)
-		memo_settle(r->memos[i]);
-	for (size_t i = 0; ok && i < r->lane_count; i++)
-		ok = lane_keep(r->lanes[i], out, k.tasks, k.cpus);
-	return ok;
-}
-
-/* Who runs where; false when two say otherwise. */
-static bool machine_go_on(struct machine *m, FILE *in)
-{
-	uint32_t running = 0;
-
-	for (uint32_t i = 1; i <= m->task_count; i++) {
-		const int is = fgetc(in);
-
-		if (is < IS_NEW || is > IS_DEAD)
-			return false;
-		running += is == IS_RUNNING;
-		m->tasks[i].is = (uint8_t)is;
-	}
-	for (uint32_t i = 0; i < m->cpu_count; i++) {
-		uint32_t cur;
-
-		if (fread(&cur, sizeof(cur), 1, in) != 1 || cur > m->task_count ||
-		    (cur && m->tasks[cur].is != IS_RUNNING))
-			return false;
-		m->cpus[i].cur = cur;
-		running -= cur > 0;
-	}
-	return !running;
-}
-
-bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place)
-{
-	struct kept k, mine = kept_head(r, &(struct rec_place){ 0 });
-
-	if (fread(&k, sizeof(k), 1, in) != 1 || memcmp(k.magic, mine.magic, sizeof(k.magic)) ||
-	    memcmp(k.version, mine.version, sizeof(k.version)) || k.lanes != mine.lanes ||
-	    k.tasks > REC_TASKS_MAX || k.cpus > REC_CPUS_MAX || k.named > k.tasks ||
-	    fread(r->who, sizeof(*r->who), k.tasks, in) != k.tasks)
-		return false;
-	for (uint32_t i = 0; i < k.tasks; i++) {
-		r->who[i].t.name[sizeof(r->who[i].t.name) - 1] = '\0';
-		r->who[i].t.slots = r->who[i].t.used = 0;
-	}
-	r->machine.task_count = k.tasks;
-	r->machine.cpu_count = k.cpus;
-	if (!machine_go_on(&r->machine, in))
-		return false;
-	r->slot_number = k.slot_number;
-	r->named = k.named;
-	*place = (struct rec_place){ k.piece, k.sum };
-	for (size_t i = 0; i < r->lane_count; i++)
-		if (!lane_go_on(r->lanes[i], in, k.tasks, k.cpus))
-			return false;
-	for (size_t i = 0; i < r->memo_count; i++)
-		memo_begin(r->memos[i], k.tasks, k.cpus);
-	return true;
 }
