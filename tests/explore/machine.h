@@ -201,7 +201,7 @@ static inline unsigned machine_task(const struct machine *m, const struct xst_ct
 {
 	if (!ctx)
 		return NONE;
-	return ctx->guest ? TASKS + (unsigned)((const struct xst_guest *)(const void *)ctx - m->guest)
+	return xst_ctx_is_guest(ctx) ? TASKS + (unsigned)((const struct xst_guest *)(const void *)ctx - m->guest)
 			  : (unsigned)(ctx - m->task);
 }
 
