@@ -37,15 +37,23 @@ FOR_SOFTWARE = {
 }
 
 
+def fail(why, status=2):
+    print(f"guest-cost.py: {why}", file=sys.stderr)
+    sys.exit(status)
+
+
 def command(*args):
-    r = subprocess.run([str(a) for a in args], capture_output=True, text=True, check=False)
+    try:
+        r = subprocess.run([str(a) for a in args], capture_output=True, text=True, check=False)
+    except OSError as e:
+        fail(f"{args[0]}: {e.strerror}")
     return r.returncode, r.stdout, r.stderr
 
 
 def guest_state(xstate, cpu, options):
     code, out, err = command(xstate, "-j", "cpu", "--guest-state", *options, cpu)
     if code:
-        sys.exit(f"guest-cost.py: {err.strip() or out.strip()}")
+        fail(err.strip() or out.strip(), code)
     return json.loads(out)
 
 
@@ -103,7 +111,7 @@ def source_lines(what):
         if numbers:
             found[name] = numbers
     if missing:
-        sys.exit(f"guest-cost.py: no function {', '.join(sorted(missing))} in src")
+        fail(f"no function {', '.join(sorted(missing))} in src")
     return found
 
 

@@ -114,6 +114,10 @@ static void cpu_with_avx(void **state)
 	assert_string_equal(row("xrstor+xsaveopt/kept")->skipped, "no XSAVEOPT");
 	assert_int_equal(row("xrstor+xsaveopt/kept")->insn, SNIP_opt_kept_avx);
 	measured("vldmxcsr/upper");
+	state_close(&s);
+	invent(&s, 7, true, false);
+	measured("xsavec+xrstor/0x7/avx");
+	assert_true(asked("xsavec+xrstor/0x7/sse", "xsavec+xrstor/0x7/avx"));
 	assert_false(asked("xsavec+xrstor/0x7/avx", "xsavec+xrstor/0x7/avx"));
 	state_close(&s);
 }

@@ -233,20 +233,20 @@ static void say_memory(const struct guest_cases *g)
 	char line[768], tail[256];
 
 	if (!all->use.objects)
-		snprintf(tail, sizeof(tail), "then no longer fits in a slab of this size");
+		snprintf(tail, sizeof(tail), "The structure then no longer fits in a slab of this size");
 	else if (each)
-		snprintf(tail, sizeof(tail), "then %llu fit in a slab instead of %llu: %lld bytes a "
-					     "task, %.1f MiB for %llu",
+		snprintf(tail, sizeof(tail), "Of the structure %llu then fit in a slab instead of %llu: "
+					     "%lld bytes a task, %.1f MiB for %llu",
 			 (unsigned long long)all->use.objects, (unsigned long long)none->use.objects,
 			 (long long)each, (double)each * (double)g->tasks / (1 << 20),
 			 (unsigned long long)g->tasks);
 	else
-		snprintf(tail, sizeof(tail), "takes no more memory: it could grow by %llu before one "
+		snprintf(tail, sizeof(tail), "The structure takes no more memory: it could grow by %llu before one "
 					     "fewer fits in a slab",
 			 (unsigned long long)none->use.growth_bytes);
 	snprintf(line, sizeof(line),
 		 "Memory: in every task, %u bytes make an image %u longer%s, and %u where it is rounded up "
-		 "to lines. The structure %s. This "
+		 "to lines. %s. This "
 		 "library keeps apart what CR0.TS does not guard, so a task's area is %lld longer. For "
 		 "guests only, a task's state is what it is without, bit for bit; a guest's image is "
 		 "%lld longer. These are sums, and exact.",
