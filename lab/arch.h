@@ -209,6 +209,7 @@ _Noreturn static inline void arch_halt(void)
 void arch_switch_stack(uintptr_t *save_sp, uintptr_t next_sp);
 void arch_spin(uintptr_t rounds);
 void arch_nothing(const void *a);
+void arch_nothing_of_two(const void *a, const void *b);
 void arch_nothing_of_three(const void *a, const void *b, const void *c);
 extern const uint8_t trap_stubs[];
 extern const uint8_t task_first_user[], task_first_kernel[];

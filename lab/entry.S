@@ -99,9 +99,10 @@ arch_spin:
 	ret
 
 /* What a call costs by itself, with one argument and with three. */
-	.globl	arch_nothing, arch_nothing_of_three
+	.globl	arch_nothing, arch_nothing_of_two, arch_nothing_of_three
 	.align	16
 arch_nothing:
+arch_nothing_of_two:
 arch_nothing_of_three:
 	ret
 

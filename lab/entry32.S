@@ -52,9 +52,10 @@ arch_spin:
 	jnz	1b
 	ret
 
-	.globl	arch_nothing, arch_nothing_of_three
+	.globl	arch_nothing, arch_nothing_of_two, arch_nothing_of_three
 	.align	16
 arch_nothing:
+arch_nothing_of_two:
 arch_nothing_of_three:
 	ret
 
