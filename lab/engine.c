@@ -67,8 +67,23 @@ static struct side sides[LAB_MAX_CPUS];
 static bool counted, counting;
 static uint32_t mismatches_shown;
 /* Of CALIBRATION_ROUNDS measurements of nothing, with as many arguments as the events have. */
-static uint64_t empty_sum, empty_sum_switch;
-static uint64_t cost_switch, cost_return, cost_trap, calls_switch, calls_return, calls_trap;
+static uint64_t empty_sum, empty_sum_guest, empty_sum_switch;
+static uint64_t cost_switch, cost_return, cost_trap, cost_guest;
+static uint64_t calls_switch, calls_return, calls_trap, calls_guest;
+
+/* Nothing else may come between the two readings. */
+#define COUNTED(which, call)                                                                       \
+	do {                                                                                       \
+		if (counting) {                                                                    \
+			const uint64_t start = arch_rdtsc();                                       \
+                                                                                                   \
+			call;                                                                      \
+			cost_##which += arch_rdtsc() - start;                                      \
+			calls_##which++;                                                           \
+		} else {                                                                           \
+			call;                                                                      \
+		}                                                                                  \
+	} while (0)
 
 static uint64_t spin_cost(void)
 {
@@ -97,6 +112,9 @@ void engine_calibrate(void)
 
 		arch_nothing_of_three(&cpus[0].fpu, &cpus[0], &cpus[1]);
 		empty_sum_switch += arch_rdtsc() - start;
+		start = arch_rdtsc();
+		arch_nothing_of_two(&cpus[0].fpu, &cpus[0]);
+		empty_sum_guest += arch_rdtsc() - start;
 		start = arch_rdtsc();
 		arch_nothing(&cpus[0].fpu);
 		empty_sum += arch_rdtsc() - start;
@@ -197,15 +215,7 @@ void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx 
 	side->kept_at_switch = n->loads_skipped_owner;
 	side->preloads_at_switch = n->preloads;
 	side->flipped = false;
-	if (counting) {
-		uint64_t start = arch_rdtsc();
-
-		xst_switch(&cpu->fpu, previous_ctx, next_ctx);
-		cost_switch += arch_rdtsc() - start;
-		calls_switch++;
-	} else {
-		xst_switch(&cpu->fpu, previous_ctx, next_ctx);
-	}
+	COUNTED(switch, xst_switch(&cpu->fpu, previous_ctx, next_ctx));
 	tell_saved(cpu, &before);
 	if (next->user && n->preloads != side->preloads_at_switch &&
 	    next->user->slots >= next->user->used_up_to) {
@@ -266,15 +276,7 @@ void engine_return_to_user(struct cpu *cpu)
 	uint64_t validations = cpu->fpu.n.validations;
 	struct before before = look(cpu);
 
-	if (counting) {
-		uint64_t start = arch_rdtsc();
-
-		xst_return_to_user(&cpu->fpu);
-		cost_return += arch_rdtsc() - start;
-		calls_return++;
-	} else {
-		xst_return_to_user(&cpu->fpu);
-	}
+	COUNTED(return, xst_return_to_user(&cpu->fpu));
 	tell_saved(cpu, &before);
 	check_ts(cpu, &sides[cpu->id]);
 	if (cpu->fpu.n.validations != validations)
@@ -306,15 +308,7 @@ int engine_device_not_available(struct cpu *cpu)
 		side->traps_at_first_use++;
 	else
 		mismatch(cpu, "#NM under a policy that does not set TS");
-	if (counting) {
-		uint64_t start = arch_rdtsc();
-
-		err = xst_device_not_available(&cpu->fpu);
-		cost_trap += arch_rdtsc() - start;
-		calls_trap++;
-	} else {
-		err = xst_device_not_available(&cpu->fpu);
-	}
+	COUNTED(trap, err = xst_device_not_available(&cpu->fpu));
 	tell_saved(cpu, &before);
 	remember(cpu, EVENT_TRAP, cpu->current->id, cpu->current->id);
 	return err;
@@ -371,7 +365,7 @@ void engine_guest_load(struct cpu *cpu, struct task *task, struct xst_guest *gue
 {
 	struct before before = look(cpu);
 
-	xst_guest_load(&cpu->fpu, guest);
+	COUNTED(guest, xst_guest_load(&cpu->fpu, guest));
 	task->guest = &guest->ctx;
 	tell_saved(cpu, &before);
 	remember(cpu, EVENT_GUEST_LOAD, task->id, task->id);
@@ -386,10 +380,20 @@ void engine_guest_put(struct cpu *cpu, struct task *task, struct xst_guest *gues
 	side->validations_at_switch = cpu->fpu.n.validations;
 	side->kept_at_switch = cpu->fpu.n.loads_skipped_owner;
 	side->preloads_at_switch = cpu->fpu.n.preloads;
-	xst_guest_put(&cpu->fpu, guest);
+	COUNTED(guest, xst_guest_put(&cpu->fpu, guest));
 	task->guest = NULL;
 	tell_saved(cpu, &before);
 	remember(cpu, EVENT_GUEST_PUT, task->id, task->id);
+}
+
+void engine_guest_enter(struct cpu *cpu, struct xst_guest *guest)
+{
+	COUNTED(guest, xst_guest_enter(&cpu->fpu, guest));
+}
+
+void engine_guest_exit(struct cpu *cpu, struct xst_guest *guest)
+{
+	COUNTED(guest, xst_guest_exit(&cpu->fpu, guest));
 }
 
 void engine_moving(struct cpu *cpu, struct task *task)
@@ -511,6 +515,16 @@ static uint64_t net_cost(uint64_t cost, uint64_t calls, uint64_t empty)
 	return cost > off ? cost - off : 0;
 }
 
+uint64_t engine_guest_ticks(void)
+{
+	return cost_guest;
+}
+
+uint64_t engine_guest_instructions(uint64_t ticks, uint64_t calls)
+{
+	return counted ? net_cost(ticks, calls, empty_sum_guest) : 0;
+}
+
 void engine_totals(struct engine_totals *totals)
 {
 	struct xst_counters sum;
@@ -520,6 +534,7 @@ void engine_totals(struct engine_totals *totals)
 		.instructions_switch = net_cost(cost_switch, calls_switch, empty_sum_switch),
 		.instructions_return = net_cost(cost_return, calls_return, empty_sum),
 		.instructions_trap = net_cost(cost_trap, calls_trap, empty_sum),
+		.instructions_guest = net_cost(cost_guest, calls_guest, empty_sum_guest),
 	};
 	for (uint32_t id = 0; id < cpu_count; id++) {
 		const struct side *side = &sides[id];

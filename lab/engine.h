@@ -30,6 +30,12 @@ void engine_exit(struct cpu *cpu, struct task *task);
 struct xst_guest;
 void engine_guest_load(struct cpu *cpu, struct task *task, struct xst_guest *guest);
 void engine_guest_put(struct cpu *cpu, struct task *task, struct xst_guest *guest);
+void engine_guest_enter(struct cpu *cpu, struct xst_guest *guest);
+void engine_guest_exit(struct cpu *cpu, struct xst_guest *guest);
+/* What all four took so far; and what @calls that took @ticks of it did beside being called, in
+ * instructions, 0 where these are not counted. */
+uint64_t engine_guest_ticks(void);
+uint64_t engine_guest_instructions(uint64_t ticks, uint64_t calls);
 /* @task, which just left @cpu, will run on another one. May decide that it stays. */
 void engine_moving(struct cpu *cpu, struct task *task);
 /* What a CPU holds that was switched off, and what makes it usable again. No task runs. */
@@ -43,7 +49,7 @@ void engine_dump_events(const struct cpu *cpu);
 /* What the wrappers found out. */
 struct engine_totals {
 	bool counted; /* does the TSC count instructions on this machine? */
-	uint64_t instructions_switch, instructions_return, instructions_trap;
+	uint64_t instructions_switch, instructions_return, instructions_trap, instructions_guest;
 	uint64_t ts_checks, ts_mismatches;
 	uint64_t traps;              /* #NM that arrived here, whatever the engine says */
 	uint64_t traps_at_first_use; /* of these, under a first-use policy */

@@ -98,7 +98,7 @@ arch_spin:
 	jnz	1b
 	ret
 
-/* What a call costs by itself, with one argument and with three. */
+/* What a call costs by itself, with one argument, two and three. */
 	.globl	arch_nothing, arch_nothing_of_two, arch_nothing_of_three
 	.align	16
 arch_nothing:

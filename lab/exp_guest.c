@@ -159,6 +159,8 @@ static void guest_report(void)
 	report_field("exits_stayed", t.stayed);
 	report_field("stayed_loads", t.stayed_loads);
 	report_field("stayed_saves", t.stayed_saves);
+	report_field("stayed_instructions",
+		     engine_guest_instructions(t.stayed_ticks, 2 * t.stayed));
 	report_field("exits_interrupt", t.by_kind[GUEST_EXIT_INTERRUPT]);
 	report_field("exits_xsetbv", t.by_kind[GUEST_EXIT_XSETBV]);
 	report_field("exits_xsaves", t.by_kind[GUEST_EXIT_XSAVES] + t.by_kind[GUEST_EXIT_XRSTORS]);

@@ -86,7 +86,7 @@ static uint64_t loads_of(const struct xst_counters *n)
 }
 
 /* The vCPU's thread was on this CPU all the while, and the kernel used no registers of its own. */
-static void account_exit(struct cpu *cpu, struct vm *vm)
+static void account_exit(struct cpu *cpu, struct vm *vm, uint64_t ticks)
 {
 	const struct xst_counters *n = &cpu->fpu.n;
 
@@ -97,6 +97,7 @@ static void account_exit(struct cpu *cpu, struct vm *vm)
 		vm->n.stayed++;
 		vm->n.stayed_loads += loads_of(n) - loads_of(&vm->seen);
 		vm->n.stayed_saves += saves_of(n) - saves_of(&vm->seen);
+		vm->n.stayed_ticks += ticks;
 	}
 	vm->seen = *n;
 	vm->seen_cpu = cpu->id;
@@ -331,12 +332,14 @@ bool hypervisor_run(struct cpu *cpu, uint32_t id, uint64_t exits)
 		vm->n.most_saves = saves;
 	vm->seen_cpu = XST_NO_CPU;
 	while (exits && vm->left) {
+		const uint64_t ticks = engine_guest_ticks();
+
 		guest_start(machine, cpu);
-		xst_guest_enter(&cpu->fpu, &vm->guest);
+		engine_guest_enter(cpu, &vm->guest);
 		machine->run(&vm->v);
-		xst_guest_exit(&cpu->fpu, &vm->guest);
+		engine_guest_exit(cpu, &vm->guest);
 		look_at_host();
-		account_exit(cpu, vm);
+		account_exit(cpu, vm, engine_guest_ticks() - ticks);
 		answer(cpu, vm);
 		/* How many interrupts come is not the guest's doing. */
 		if (vm->v.exit != GUEST_EXIT_INTERRUPT) {

@@ -15,7 +15,7 @@ struct hypervisor_totals {
 	uint64_t exits;
 	uint64_t by_kind[GUEST_EXITS];
 	/* Of the exits: nothing but the answer came between this one and the one before. */
-	uint64_t stayed, stayed_loads, stayed_saves;
+	uint64_t stayed, stayed_loads, stayed_saves, stayed_ticks;
 	uint64_t loads_of_thread; /* times the thread turned to its virtual CPU, */
 	uint64_t most_saves;      /* and how often it was saved for that at most */
 	uint64_t yields, moves, flips, copies, cet_reads;

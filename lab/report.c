@@ -219,7 +219,7 @@ static uint64_t engine_instructions(const struct engine_totals *totals,
 				    const struct xst_counters *n)
 {
 	uint64_t all = totals->instructions_switch + totals->instructions_return +
-		       totals->instructions_trap;
+		       totals->instructions_trap + totals->instructions_guest;
 	uint64_t moves = n->saves + n->loads + n->clears + n->apart_saves + n->apart_loads;
 
 	return totals->counted ? all - moves : 0;
@@ -317,6 +317,7 @@ void report_result(const char *reason)
 	add_number("instructions_switch", totals.instructions_switch);
 	add_number("instructions_return", totals.instructions_return);
 	add_number("instructions_trap", totals.instructions_trap);
+	add_number("instructions_guest", totals.instructions_guest);
 	add_bool("leaks_speculatively", leaks_speculatively());
 	add_number("corruptions", corruptions);
 	add_number("checks", checks);

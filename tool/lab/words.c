@@ -256,15 +256,19 @@ static bool is_of_sections(const struct lab_plan *plan, const struct lab_experim
 /* What guests are about: the exits that cost nothing; a paragraph for each machine. */
 static void guest_words(FILE *out, const struct lab_plan *plan, size_t first)
 {
-	static const char *const names[] = { "exits", "exits_stayed", "stayed_loads", "stayed_saves" };
-	uint64_t sums[4] = { 0 };
+	static const char *const names[] = { "exits", "exits_stayed", "stayed_loads", "stayed_saves",
+					     "stayed_instructions" };
+	uint64_t sums[5] = { 0 };
 	struct text t = { .used = 0 };
 
-	if (!sum_up(plan, first, names, 4, sums) || !sums[0])
+	if (!sum_up(plan, first, names, 5, sums) || !sums[0])
 		return;
 	say(&t, "guest: on %s guests exited %" PRIu64 " times. After %" PRIu64 " of these the thread "
 	    "stayed in the kernel and nobody else used registers: %" PRIu64 " loads and %" PRIu64
 	    " saves.", plan->jobs[first].machine->name, sums[0], sums[1], sums[2], sums[3]);
+	if (sums[4] && sums[1])
+		say(&t, " Entry and exit took the engine %.1f instructions then.",
+		    (double)sums[4] / (double)sums[1]);
 	ui_paragraph(out, 2, t.buf);
 }
 
