@@ -25,7 +25,7 @@
 #define EFER_LME	(1 << 8)
 #define FLAGS_ID	(1 << 21)
 
-#define KERNEL32	0x140000	/* lab.ld */
+#define KERNEL32	0x150000	/* lab.ld */
 #define ARGS_BYTES	1008
 
 #define MULTIBOOT_MAGIC	0x1badb002
