@@ -186,12 +186,21 @@ static uint64_t word(const struct guest_block *g, uint32_t offset)
 	return value;
 }
 
+static void put(struct guest_block *g, uint32_t offset, uint64_t value)
+{
+	*(volatile uint64_t *)(void *)(g->image + offset) = value;
+}
+
 /* The guest's own image of CET_S: both bits 12 are set, and the pointers are its own. */
 static void save_ssp(struct guest_block *g)
 {
 	if (!(g->xss_now & XST_MASK_CET_S))
 		return;
-	__builtin_memset(g->image, 0, sizeof(g->image));
+	/* What the check reads; the rest of the header is 0. No memset() is in a guest's reach. */
+	put(g, OFF_XSTATE_BV, 0);
+	put(g, OFF_XCOMP_BV, 0);
+	for (uint32_t n = 0; n < SSPS_CET_S; n++)
+		put(g, OFF_CET_S + 8 * n, 0);
 	expect(g, XST_COMP_CET_S, "xsaves", 0, guest_xsaves(g->image, XST_MASK_CET_S));
 	expect(g, XST_COMP_CET_S, "xstate_bv",
 	       g->own.have_values ? XST_MASK_CET_S : word(g, OFF_XSTATE_BV), word(g, OFF_XSTATE_BV));
