@@ -127,8 +127,8 @@ void mdl_reset(struct mdl_cpu *c, const struct xst_caps *caps);
 int mdl_xsetbv(struct mdl_cpu *c, uint64_t xcr0);
 /* WRMSR of IA32_XSS. */
 int mdl_wrmsr_xss(struct mdl_cpu *c, uint64_t xss);
-/* RDMSR and WRMSR of PL0_SSP, PL1_SSP and PL2_SSP: the registers of CET_S, whether XSAVES has it or not.
- * With MDL_TOKENS one byte stands for all three. */
+/* RDMSR and WRMSR of PL0_SSP, PL1_SSP and PL2_SSP: the registers of CET_S, whether XSAVES has it or
+ * not. With MDL_TOKENS one byte stands for all three. */
 int mdl_rdmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t *ssp);
 int mdl_wrmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t ssp);
 /* XGETBV(1): XCR0 & XINUSE. */

@@ -144,8 +144,9 @@ int xst_system_init(struct xst_system *sys, uint64_t want)
 	return system_init(xst_w_this(), sys, want, NULL);
 }
 
-/* Whatever a reset or the firmware left in IA32_XFD and in the shadow-stack pointers, the caches of them
- * are not to be believed. XCR0 and IA32_XSS have none: outside of guests they hold what sys says. */
+/* Whatever a reset or the firmware left in IA32_XFD and in the shadow-stack pointers, the caches of
+ * them are not to be believed. XCR0 and IA32_XSS have none: outside of guests they hold what sys
+ * says. */
 static void reset_owned(struct xst_cpu *cpu)
 {
 	const struct xst_system *sys = cpu->sys;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests: a virtual CPU's registers are a context of the engine, with a mask of its own. Here is what
- * goes beyond a switch: the control registers that a guest sees, and whose values they are when.
+ * Guests: a virtual CPU's registers are a context of the engine, with a mask of its own. Here is
+ * what goes beyond a switch: the control registers that a guest sees, and whose values they are
+ * when.
  */
 #include <xst/guest.h>
 #include <xst/uabi.h>
@@ -15,7 +16,8 @@ static int check_area(const struct xst_layout *layout, const void *area, size_t 
 {
 	if (!area || bytes < layout->bytes)
 		return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_DIAG_NO_COMPONENT, 0,
-				    layout->bytes, bytes, "the area has no room for a guest's image");
+				    layout->bytes, bytes,
+				    "the area has no room for a guest's image");
 	if ((uintptr_t)area % XST_AREA_ALIGN)
 		return xst_diag_set(diag, XST_ERR_ALIGN, XST_DIAG_NO_COMPONENT, 0, XST_AREA_ALIGN,
 				    (uintptr_t)area, "the area is not aligned");
@@ -200,7 +202,8 @@ void xst_guest_enter(struct xst_cpu *cpu, struct xst_guest *guest)
 	XST_TRACE(cpu, "guest-enter", &guest->ctx);
 	guest->n.enters++;
 	guest->running = true;
-	/* Under the host's XCR0, IA32_XSS and IA32_XFD: the image may have more than the guest enabled. */
+	/* Under the host's XCR0, IA32_XSS and IA32_XFD: the image may have more than the guest
+	 * enabled. */
 	if (!(cpu->bits & XST_B_LIVE)) {
 		if (cpu->bits & XST_B_SLOT)
 			cpu->slot = XST_SLOT_USED;
@@ -250,7 +253,8 @@ void xst_guest_exit(struct xst_cpu *cpu, struct xst_guest *guest)
 
 	XST_ASSERT(guest->running);
 	guest->running = false;
-	/* The host's XCR0 comes first: an XRSTORS of an image of the host's would fault under another. */
+	/* The host's XCR0 comes first: an XRSTORS of an image of the host's would fault under
+	 * another. */
 	if (insn_of(cpu->bits) >= XST_INSN_XSAVE) {
 		if (guest->direct & XST_DIRECT_XCR0)
 			guest->xcr0 = xst_w_xcr0(cpu->world);

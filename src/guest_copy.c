@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests: state that is copied out and in, in KVM's form; and the shadow-stack registers, which are no
- * part of that. The conversion is the one of frames and register sets (uabi.h).
+ * Guests: state that is copied out and in, in KVM's form; and the shadow-stack registers, which are
+ * no part of that. The conversion is the one of frames and register sets (uabi.h).
  */
 #include <xst/guest.h>
 #include <xst/uabi.h>
@@ -17,8 +17,8 @@ uint32_t xst_guest_copy_bytes(const struct xst_system *sys, const struct xst_gue
 
 /*
  * The guest as a task that has its own PKRU: @ctx is a copy, the image is the guest's. Supervisor
- * components stay where they are, and what IA32_XFD disables counts as INIT: hardware neither saves nor
- * restores it.
+ * components stay where they are, and what IA32_XFD disables counts as INIT: hardware neither saves
+ * nor restores it.
  */
 static struct xst_uabi as_task(const struct xst_system *sys, const struct xst_guest *guest,
 			       struct xst_ctx *ctx)
@@ -83,7 +83,8 @@ static bool is_live(const struct xst_guest *guest, unsigned component)
 
 /* CET_U is IA32_U_CET and PL3_SSP, CET_S is PL0_SSP to PL2_SSP.
  * Ref: SDM vol. 1, "Control-flow Enforcement Technology (CET) State" */
-static void read_cet(const struct xst_system *sys, const struct xst_guest *guest, struct xst_cet *cet)
+static void read_cet(const struct xst_system *sys, const struct xst_guest *guest,
+		     struct xst_cet *cet)
 {
 	unsigned n;
 
@@ -166,7 +167,8 @@ void xst_guest_get_cet(struct xst_cpu *cpu, struct xst_guest *guest, struct xst_
 	read_cet(cpu->sys, guest, cet);
 }
 
-/* As WRMSR judges, with linear addresses of 48 bits. Ref: SDM vol. 4, "IA32_U_CET", "IA32_PL0_SSP" */
+/* As WRMSR judges, with linear addresses of 48 bits. Ref: SDM vol. 4, "IA32_U_CET",
+ * "IA32_PL0_SSP" */
 static bool is_canonical(uint64_t v)
 {
 	return (uint64_t)((int64_t)(v << 16) >> 16) == v;
@@ -196,7 +198,8 @@ static int check_cet(const struct xst_system *sys, const struct xst_guest *guest
 		if ((cet->ssp[n] & 3) || !is_canonical(cet->ssp[n]))
 			return xst_diag_set(diag, XST_ERR_INVALID,
 					    n == 3 ? XST_COMP_CET_U : XST_COMP_CET_S, 0, 0,
-					    cet->ssp[n], "WRMSR of a shadow-stack pointer refuses this");
+					    cet->ssp[n],
+					    "WRMSR of a shadow-stack pointer refuses this");
 	return XST_OK;
 }
 

@@ -12,9 +12,9 @@
 #include "twin.h"
 
 /*
- * A primitive takes the CPU's bits and returns them changed, or, where it is the last thing an event
- * does (finish_*), writes them back. So the compiler can fold what a caller knows about them, and the
- * common case is straight code without a call, made of the same lines as all others.
+ * A primitive takes the CPU's bits and returns them changed, or, where it is the last thing an
+ * event does (finish_*), writes them back. So the compiler can fold what a caller knows about them,
+ * and the common case is straight code without a call, made of the same lines as all others.
  */
 typedef uint32_t bits_t;
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -184,9 +184,9 @@ static inline bool header_is_odd(const struct xst_cpu *cpu, const uint8_t *h, en
 	       get64(h + 40) | get64(h + 48) | get64(h + 56);
 }
 
-/* Would a restore of @ctx's image give INIT registers? One that it would refuse does not, and a later
- * load would lose what came in between. Where it was restored from on this CPU only saves have written
- * it since: an edit makes it nobody's, xst_ctx_changed(). */
+/* Would a restore of @ctx's image give INIT registers? One that it would refuse does not, and a
+ * later load would lose what came in between. Where it was restored from on this CPU only saves
+ * have written it since: an edit makes it nobody's, xst_ctx_changed(). */
 ALWAYS_INLINE bool image_is_init(const struct xst_cpu *cpu, const struct xst_ctx *ctx,
 				 enum xst_insn insn)
 {
@@ -219,8 +219,8 @@ ALWAYS_INLINE bool elide_save(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst
 	return true;
 }
 
-/* A mask with components of which XINUSE says nothing (supervisor), or that others change though its
- * owner has the registers (those that CR0.TS does not guard): a guest's. */
+/* A mask with components of which XINUSE says nothing (supervisor), or that others change though
+ * its owner has the registers (those that CR0.TS does not guard): a guest's. */
 static inline bool is_hidden(uint64_t mask)
 {
 	return (mask & ~XST_MASK_TS_GUARDED) && !XST_TWIN(GUEST_ELIDED);
@@ -268,9 +268,9 @@ ALWAYS_INLINE bits_t evict(struct xst_cpu *cpu, bits_t b)
 	return b & XST_B_DIRTY ? evict_dirty(cpu, b) : b;
 }
 
-/* Make sure that @ctx's area holds its truth, wherever its registers are, and that a guest's mask is
- * seen. While another CPU is asked, it may ask this one: the bits must be where xst_cpu_evict() finds
- * them. */
+/* Make sure that @ctx's area holds its truth, wherever its registers are, and that a guest's mask
+ * is seen. While another CPU is asked, it may ask this one: the bits must be where xst_cpu_evict()
+ * finds them. */
 static XST_COLD bits_t settle(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b)
 {
 	const uint32_t home = xst_ctx_home(ctx);
@@ -339,8 +339,8 @@ static inline uint64_t guests_own(const struct xst_cpu *cpu)
 }
 
 /* The registers become @ctx's: enable what is dynamic in its area and no more, before its restore,
- * which would fault. What it has no room for is INIT, so it is nobody's when it comes back: tiles at
- * once, a guest's own by the load. Returns that. */
+ * which would fault. What it has no room for is INIT, so it is nobody's when it comes back: tiles
+ * at once, a guest's own by the load. Returns that. */
 static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx)
 {
 	const struct xst_system *sys = cpu->sys;
@@ -363,7 +363,8 @@ static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx
 	return XST_TWIN(GUEST_LEFT) ? 0 : gone;
 }
 
-/* @gone: what else must be INIT: the compacted form makes it so, @ctx's image having no room for it. */
+/* @gone: what else must be INIT: the compacted form makes it so, @ctx's image having no room for
+ * it. */
 ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn,
 			       uint64_t gone)
 {
@@ -390,8 +391,8 @@ static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *c
 /*
  * A section needs no tiles: they stay in the registers while all else is saved and becomes the
  * kernel's (XST_B_TILES). Either the task returns and what was saved is loaded beside them, or
- * somebody else comes, and they are saved too. The CPU goes the general way meanwhile. A guest's image
- * is laid out in its own way, and its tiles are saved with the rest.
+ * somebody else comes, and they are saved too. The CPU goes the general way meanwhile. A guest's
+ * image is laid out in its own way, and its tiles are saved with the rest.
  */
 static inline bool has_live_tiles(const struct xst_cpu *cpu)
 {
@@ -408,8 +409,8 @@ static XST_COLD bits_t save_but_tiles(struct xst_cpu *cpu, struct xst_ctx *ctx, 
 	return (b & ~B_WAYS) | XST_B_TILES;
 }
 
-/* Into a compacted image, which no save adds to: an image of the tiles alone, so placed that they lie
- * where they belong. Its header is put over what lies before them. */
+/* Into a compacted image, which no save adds to: an image of the tiles alone, so placed that they
+ * lie where they belong. Its header is put over what lies before them. */
 static XST_COLD uint64_t save_tiles_there(struct xst_cpu *cpu, uint8_t *area)
 {
 	uint8_t *to = area + cpu->sys->grown.offset[XST_COMP_TILECFG] - XST_EXT_OFFSET;
@@ -552,7 +553,8 @@ static XST_COLD bits_t save_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	return ts ? set_ts(cpu, b) : b;
 }
 
-/* @ctx may enter user mode on registers that are a guest's, and not all of that waits for its first use. */
+/* @ctx may enter user mode on registers that are a guest's, and not all of that waits for its first
+ * use. */
 static XST_COLD bits_t disown_guest(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b)
 {
 	const struct xst_system *sys = cpu->sys;
@@ -586,7 +588,8 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	if (vector) {
 		cpu->n.apart_failed++;
 		ctx->fault = (uint8_t)vector;
-		/* In memory too: no save writes all of the header, so every later load would fault. */
+		/* In memory too: no save writes all of the header, so every later load would
+		 * fault. */
 		xst_fresh_image(insn_of(b), sys->apart, image, sys->apart_layout.bytes);
 		vector = xst_w_load(cpu->world, insn_of(b), sys->fresh_apart, sys->apart);
 		XST_ASSERT(!vector);
@@ -595,7 +598,8 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 }
 
 /* @ctx may enter user mode: its first use will trap. */
-ALWAYS_INLINE void finish_arm(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b, struct how how)
+ALWAYS_INLINE void finish_arm(struct xst_cpu *cpu, const struct xst_ctx *ctx, bits_t b,
+			      struct how how)
 {
 	if (!how.plain && (b & XST_B_MASK))
 		b = disown_guest(cpu, ctx, b);
@@ -613,7 +617,8 @@ static XST_COLD bits_t clear_registers(struct xst_cpu *cpu, bits_t b)
 	cpu->n.clears++;
 	if ((b & XST_B_FIP) && insn_of(b) == XST_INSN_FXSAVE)
 		xst_w_scrub_fip(cpu->world);
-	/* Not by a restore: in the standard format it would touch where they lie, behind the struct. */
+	/* Not by a restore: in the standard format it would touch where they lie, behind the
+	 * struct. */
 	(void)release_tiles(cpu);
 	vector = xst_w_load(cpu->world, insn_of(b), cpu->sys->fresh, cpu->sys->mask);
 	XST_ASSERT(!vector);

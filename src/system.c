@@ -185,16 +185,19 @@ static void compute_profiles(struct xst_system *sys, uint64_t want)
 	sys->guest_cet_s = sys->caps.cet_ss && (want & XST_MASK_CET_S) && !(super & XST_MASK_CET_S);
 }
 
-int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile, uint64_t mask,
+int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile,
+		      uint64_t mask,
 		      struct xst_diag *diag)
 {
 	const uint64_t odd = mask & ~profile->max, alien = odd & XST_MASK_GUEST_ONLY;
 
 	if (alien && profile != &sys->guest)
-		return xst_diag_set(diag, XST_ERR_GUEST_ONLY, xst_mask_first(alien), 0, profile->max,
+		return xst_diag_set(diag, XST_ERR_GUEST_ONLY, xst_mask_first(alien), 0,
+				    profile->max,
 				    mask, "only guests have this component");
 	if (odd)
-		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(odd), 0, profile->max,
+		return xst_diag_set(diag, XST_ERR_ILLEGAL_MASK, xst_mask_first(odd), 0,
+				    profile->max,
 				    mask, "not a component that this may have here");
 	return XST_OK;
 }

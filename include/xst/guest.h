@@ -2,21 +2,21 @@
 /*
  * Guests: the extended state of a virtual CPU beside that of the thread that runs it.
  *
- * A guest's registers are a context of the engine (switch.h) like a task's, with a mask of its own: all
- * that tasks have and what only guests have, in one image. While a thread runs a virtual CPU the guest's
- * context is the thread's, so nothing of the host's is saved twice and nothing is loaded for a host that
- * stays in the kernel:
+ * A guest's registers are a context of the engine (switch.h) like a task's, with a mask of its own:
+ * all that tasks have and what only guests have, in one image. While a thread runs a virtual CPU
+ * the guest's context is the thread's, so nothing of the host's is saved twice and nothing is
+ * loaded for a host that stays in the kernel:
  *
  *   load    the thread turns to the virtual CPU: its own registers are saved, if they are in place
- *   enter   right before VMRUN, VMLAUNCH, VMRESUME: the guest's are in place. Nothing is loaded while they
- *           still are; and XCR0, IA32_XSS, IA32_XFD, IA32_XFD_ERR, PKRU and software's shadow-stack
- *           pointers become the guest's, each written only when it differs
+ *   enter   right before VMRUN, VMLAUNCH, VMRESUME: the guest's are in place. Nothing is loaded while
+ *           they still are; and XCR0, IA32_XSS, IA32_XFD, IA32_XFD_ERR, PKRU and software's
+ *           shadow-stack pointers become the guest's, each written only when it differs
  *   exit    right behind: those become the host's again, and what the guest wrote is kept
  *   put     back to the thread's own; they are loaded when it returns to user mode
  *
- * Between load and put xst_switch() gets &guest->ctx for the thread, xst_return_to_user() is not called,
- * and in-kernel sections may begin; the next enter loads what they displaced. The virtual CPU may go on
- * from another CPU.
+ * Between load and put xst_switch() gets &guest->ctx for the thread, xst_return_to_user() is not
+ * called, and in-kernel sections may begin; the next enter loads what they displaced. The virtual
+ * CPU may go on from another CPU.
  *
  *			between exit and enter		between enter and exit
  *   registers		the guest's, or anybody's	the guest's
@@ -26,9 +26,10 @@
  *   PKRU		the thread's			the guest's
  *   PL0_SSP...		the last guest's: only guests have shadow stacks below ring 3
  *
- * What a guest may have is decided once, of what the machine enables (sys->guest) and of what its process
- * asked for (perm.h); the first guest locks that. Every value a guest wants to write is judged against
- * it, and what is copied in is too; no input of a guest or of its owner can make the kernel fault.
+ * What a guest may have is decided once, of what the machine enables (sys->guest) and of what its
+ * process asked for (perm.h); the first guest locks that. Every value a guest wants to write is
+ * judged against it, and what is copied in is too; no input of a guest or of its owner can make the
+ * kernel fault.
  *
  * Copies have KVM's form and follow its rules, see xst_guest_copy_in().
  */
@@ -63,7 +64,7 @@ struct xst_cet {
 /* One virtual CPU. Zero is not valid: xst_guest_init(). */
 struct xst_guest {
 	struct xst_ctx ctx;   /* its registers, and the thread's PKRU; the engine's */
-	struct xst_ctx *user; /* the thread's own context while it is loaded; NULL: a kernel thread's */
+	struct xst_ctx *user; /* the thread's own context while it is loaded; NULL: it has none */
 	uint64_t mask;        /* components it may have, user and supervisor */
 	/* What its registers hold while it does not run; xst_guest_set_*() changes them. */
 	uint64_t xcr0, xss, xfd, xfd_err;
@@ -89,8 +90,8 @@ struct xst_guest {
  * Context: ring 0, any CPU; never faults on valid memory. Uses about 3.5 KiB of stack.
  * Return:  XST_OK; XST_ERR_NEED_BYTES, diag->want says how many; XST_ERR_ALIGN; XST_ERR_GUEST_ONLY
  *          when what the process's tasks may have names a component that only guests have;
- *          XST_ERR_ILLEGAL_MASK when either names one that is not for it here; XST_ERR_UNSUPPORTED in
- *          a world without guests. On error nothing changed.
+ *          XST_ERR_ILLEGAL_MASK when either names one that is not for it here; XST_ERR_UNSUPPORTED
+ *          in a world without guests. On error nothing changed.
  */
 int xst_guest_init(const struct xst_system *sys, struct xst_perm *perm, struct xst_guest *guest,
 		   void *area, size_t bytes, struct xst_diag *diag);
@@ -112,8 +113,8 @@ int xst_guest_destroy(struct xst_cpu *cpu, struct xst_guest *guest);
  * IA32_XSS can be left to the guest only where these are the same.
  *
  * Context: ring 0; the guest does not run.
- * Return:  XST_OK; XST_ERR_DENIED: the CPU has a component that the guest may not have; XST_ERR_INVALID
- *          for other bits.
+ * Return:  XST_OK; XST_ERR_DENIED: the CPU has a component that the guest may not have;
+ *          XST_ERR_INVALID for other bits.
  */
 int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, uint32_t direct,
 			 struct xst_diag *diag);
@@ -121,8 +122,8 @@ int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, 
 /**
  * xst_guest_load() - the running thread turns to the virtual CPU.
  *
- * Its own registers are saved if they are in place, as at a switch; the guest's are loaded now or at the
- * next enter, as the policy says.
+ * Its own registers are saved if they are in place, as at a switch; the guest's are loaded now or
+ * at the next enter, as the policy says.
  *
  * Context: ring 0, interrupts off; not in an in-kernel section; @guest is loaded nowhere.
  */
@@ -162,8 +163,8 @@ void xst_guest_exit(struct xst_cpu *cpu, struct xst_guest *guest);
  * Components that are new in XCR0 become INIT.
  *
  * Context: ring 0, interrupts off; @guest is loaded on this CPU or nowhere, and does not run.
- * Return:  XST_OK; XST_ERR_ILLEGAL_MASK where the guest gets #GP: a rule of XCR0, or a component that it
- *          may not have. On error nothing changed.
+ * Return:  XST_OK; XST_ERR_ILLEGAL_MASK where the guest gets #GP: a rule of XCR0, or a component
+ *          that it may not have. On error nothing changed.
  * Ref:     SDM vol. 2, "XSETBV"
  */
 int xst_guest_set_xcr0(struct xst_cpu *cpu, struct xst_guest *guest, uint64_t xcr0,
@@ -201,8 +202,8 @@ int xst_guest_set_xfd_err(struct xst_guest *guest, uint64_t xfd_err, struct xst_
  * xst_guest_device_not_available() - the guest's #NM was intercepted; xst_guest_exit() came before.
  *
  * Context: ring 0.
- * Return:  XST_ERR_DYNAMIC: its own IA32_XFD caused it, and guest->xfd_err has what it will read from
- *          IA32_XFD_ERR; XST_ERR_NOT_OURS: its CR0 did. It gets the exception either way.
+ * Return:  XST_ERR_DYNAMIC: its own IA32_XFD caused it, and guest->xfd_err has what it will read
+ *          from IA32_XFD_ERR; XST_ERR_NOT_OURS: its CR0 did. It gets the exception either way.
  */
 int xst_guest_device_not_available(struct xst_guest *guest);
 
@@ -214,7 +215,8 @@ int xst_guest_device_not_available(struct xst_guest *guest);
  *
  * Context: ring 0, interrupts off; @guest is loaded on this CPU or nowhere, and does not run.
  * Return:  of set: XST_OK; XST_ERR_DENIED for a register that it may not have and that is not 0;
- *          XST_ERR_INVALID where WRMSR would raise #GP (an XRSTORS would too). On error nothing changed.
+ *          XST_ERR_INVALID where WRMSR would raise #GP (an XRSTORS would too). On error nothing
+ *          changed.
  * Ref:     SDM vol. 1, "Control-flow Enforcement Technology (CET) State"
  */
 void xst_guest_get_cet(struct xst_cpu *cpu, struct xst_guest *guest, struct xst_cet *cet);
@@ -235,8 +237,8 @@ enum xst_guest_event {
  */
 void xst_guest_reset(struct xst_cpu *cpu, struct xst_guest *guest, enum xst_guest_event event);
 
-/* The size of KVM_GET_XSAVE's and KVM_SET_XSAVE's structure; that of the second form is larger where
- * the guest's image is. */
+/* The size of KVM_GET_XSAVE's and KVM_SET_XSAVE's structure; that of the second form is larger
+ * where the guest's image is. */
 #define XST_KVM_XSAVE_BYTES 4096u
 
 /**
@@ -253,14 +255,14 @@ uint32_t xst_guest_copy_bytes(const struct xst_system *sys, const struct xst_gue
  * @bytes: xst_guest_copy_bytes() or more.
  * @diag:  out, optional.
  *
- * The standard format of this CPU, header and all: INIT components are written out, reserved bytes and
- * gaps are 0, PKRU is always named in XSTATE_BV. Supervisor components are no part of it:
+ * The standard format of this CPU, header and all: INIT components are written out, reserved bytes
+ * and gaps are 0, PKRU is always named in XSTATE_BV. Supervisor components are no part of it:
  * xst_guest_get_cet().
  *
  * Context: ring 0, interrupts off; @guest is loaded on this CPU or nowhere, and does not run. Never
  *          faults on valid memory. Uses about 2.5 KiB of stack.
- * Return:  XST_OK; XST_ERR_NEED_BYTES: never a part; XST_ERR_INVALID when its area holds no valid image.
- *          On error nothing was written.
+ * Return:  XST_OK; XST_ERR_NEED_BYTES: never a part; XST_ERR_INVALID when its area holds no valid
+ *          image. On error nothing was written.
  */
 int xst_guest_copy_out(struct xst_cpu *cpu, struct xst_guest *guest, void *to, size_t bytes,
 		       struct xst_diag *diag);
@@ -271,14 +273,15 @@ int xst_guest_copy_out(struct xst_cpu *cpu, struct xst_guest *guest, void *to, s
  * @bytes: its size, XST_KVM_XSAVE_BYTES for the first form.
  * @diag:  out, optional.
  *
- * KVM's rules: the standard format and nothing in the header but XSTATE_BV; components that XSTATE_BV does
- * not name become INIT, but PKRU stays as it is; components that the guest's IA32_XFD disables become
- * INIT, silently; XSTATE_BV is judged against what the guest may have at most, not against its XCR0;
- * reserved bits of MXCSR are refused. A live component that ends behind @bytes is an error.
+ * KVM's rules: the standard format and nothing in the header but XSTATE_BV; components that
+ * XSTATE_BV does not name become INIT, but PKRU stays as it is; components that the guest's
+ * IA32_XFD disables become INIT, silently; XSTATE_BV is judged against what the guest may have at
+ * most, not against its XCR0; reserved bits of MXCSR are refused. A live component that ends behind
+ * @bytes is an error.
  *
  * Context: as xst_guest_copy_out().
- * Return:  XST_OK; XST_ERR_FAULT where KVM_SET_XSAVE says EINVAL; XST_ERR_NEED_BYTES, XST_ERR_LIVE when
- *          state would be lost. On error nothing was changed.
+ * Return:  XST_OK; XST_ERR_FAULT where KVM_SET_XSAVE says EINVAL; XST_ERR_NEED_BYTES, XST_ERR_LIVE
+ *          when state would be lost. On error nothing was changed.
  */
 int xst_guest_copy_in(struct xst_cpu *cpu, struct xst_guest *guest, const void *from, size_t bytes,
 		      struct xst_diag *diag);

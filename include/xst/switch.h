@@ -44,9 +44,9 @@ extern "C" {
 struct xst_ctx {
 	uint8_t *area;      /* the caller's memory, 64-byte aligned; NULL until the first use */
 	uint32_t last_cpu;  /* whose registers last held this task, or XST_NO_CPU */
-	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU; XST_NO_AREA
-			       while there is no area, and for a guest's: one comparison then tells
-			       the plain case */
+	uint32_t home;      /* the CPU whose registers hold its only copy, or XST_NO_CPU;
+			       XST_NO_AREA while there is no area, and for a guest's: one
+			       comparison then tells the plain case */
 	uint64_t dynamic;   /* components beyond sys->mask in its image: sys->dynamic or none; a
 			       guest's all */
 	uint32_t pkru;      /* valid while the task is not running */
@@ -128,7 +128,7 @@ enum xst_slot {
 #define XST_B_PKRU     (1u << 5)
 #define XST_B_APART    (1u << 6)
 #define XST_B_FIP      (1u << 7)
-#define XST_B_MASK     (1u << 8) /* owners' masks differ: sys->dynamic is not 0, or a guest is one */
+#define XST_B_MASK     (1u << 8) /* owners' masks differ: sys->dynamic, or a guest is one */
 #define XST_B_INSN(insn) ((uint32_t)(insn) << 29) /* enum xst_insn on top: compared as a number */
 #define XST_B_INSN_OF(b) ((b) >> 29)
 /* the code made for this kind of policy, see switch.c: one bit at most */
@@ -203,7 +203,7 @@ struct xst_cpu {
 	struct xst_counters n;
 	struct xst_sections sections;
 	const void *ssp_of;    /* the guest whose shadow-stack pointers software left here */
-	uint32_t fixed;        /* of bits, what is no state: all that is known of a CPU that comes up */
+	uint32_t fixed;        /* of bits, what is no state: what a CPU that comes up has */
 };
 
 /* Flags of xst_cpu_set_policy(). */
@@ -232,8 +232,8 @@ int xst_ctx_init(const struct xst_system *sys, struct xst_ctx *ctx, void *area, 
  * Allocation at first use is one thing, lazy switching another: it goes with every policy.
  *
  * Context: ring 0, interrupts off.
- * Return:  XST_OK; XST_ERR_NEED_BYTES, XST_ERR_ALIGN as xst_ctx_init(); XST_ERR_INVALID when @ctx has
- *          an area.
+ * Return:  XST_OK; XST_ERR_NEED_BYTES, XST_ERR_ALIGN as xst_ctx_init(); XST_ERR_INVALID when @ctx
+ *          has an area.
  */
 int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t bytes);
 
@@ -271,7 +271,8 @@ int xst_device_not_available(struct xst_cpu *cpu);
  * @ctx:   running on this CPU or nowhere, with an area (xst_ctx_attach() comes first).
  * @perm:  its process's permission.
  * @area:  64-byte aligned, owned by the caller for as long as the task lives. What ctx->area was is
- *         the caller's again afterwards; it may be the same memory, if that has the room. NULL to ask.
+ *         the caller's again afterwards; it may be the same memory, if that has the room.
+ *         NULL to ask.
  * @bytes: its size; sys->grown_bytes or more.
  * @diag:  out, optional: the component, the bytes needed.
  *
@@ -298,7 +299,7 @@ static inline const struct xst_layout *xst_ctx_layout(const struct xst_system *s
 }
 
 /**
- * xst_ctx_apart() - @ctx's second image, where sys->apart is not 0; its layout is sys->apart_layout.
+ * xst_ctx_apart() - @ctx's second image, where sys->apart is not 0, laid out by sys->apart_layout.
  */
 static inline uint8_t *xst_ctx_apart(const struct xst_system *sys, const struct xst_ctx *ctx)
 {
@@ -317,15 +318,17 @@ void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx);
 /**
  * xst_ctx_changed() - @ctx's area or PKRU was edited: no CPU's registers are a copy of it any more.
  *
- * The contract: whatever writes to the area of a task that lives, but for the engine, says so here before
- * the task goes on. Who does not may find the edit ignored, in part or whole: registers that are in place
- * are not loaded, an image with XSTATE_BV 0 counts as INIT without another look at its header, and
- * hardware leaves out of the next save what it thinks is unmodified. Nothing of another task's ever shows.
+ * The contract: whatever writes to the area of a task that lives, but for the engine, says so here
+ * before the task goes on. Who does not may find the edit ignored, in part or whole: registers that
+ * are in place are not loaded, an image with XSTATE_BV 0 counts as INIT without another look at its
+ * header, and hardware leaves out of the next save what it thinks is unmodified. Nothing of another
+ * task's ever shows.
  *
- * The engine does not judge what was written. An image that the restore refuses raises #GP at the task's
- * next load, told or not: with XST_ASM_FIXUP() the task then gets fresh state and its fault field the
- * vector, without it the kernel faults. So bytes that come from user mode are checked before they are
- * written (xst_image_check(), as sigframe.h and regset.h do), or the port has the fix-up.
+ * The engine does not judge what was written. An image that the restore refuses raises #GP at the
+ * task's next load, told or not: with XST_ASM_FIXUP() the task then gets fresh state and its fault
+ * field the vector, without it the kernel faults. So bytes that come from user mode are checked
+ * before they are written (xst_image_check(), as sigframe.h and regset.h do), or the port has the
+ * fix-up.
  *
  * Context: ring 0, interrupts off; @ctx runs on this CPU or nowhere. Edits of a running task come
  *          between xst_ctx_flush() and this, without a return to user mode or a switch in between.
@@ -336,15 +339,15 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx);
  * xst_ctx_check() - does @ctx hold nothing but what its kind may have?
  * @diag: out, optional: the first component that it may not.
  *
- * Looks at the components its area is for, and at those that the headers of its images name: XSTATE_BV
- * and XCOMP_BV. For state that comes from somewhere else (a checkpoint, another kernel), before it is used;
- * the engine itself tells XST_ASSERT() of a component of guests in a host's image, when it is told of an
- * edit and when such a context is to own the registers: before a save.
+ * Looks at the components its area is for, and at those that the headers of its images name:
+ * XSTATE_BV and XCOMP_BV. For state that comes from somewhere else (a checkpoint, another kernel),
+ * before it is used; the engine itself tells XST_ASSERT() of a component of guests in a host's
+ * image, when it is told of an edit and when such a context is to own the registers: before a save.
  *
  * Context: any ring in which the area can be read; not of a task that runs, unless after
  *          xst_ctx_flush().
- * Return:  XST_OK; XST_ERR_GUEST_ONLY for a component that only guests have, in a task's; XST_ERR_ILLEGAL_MASK
- *          for any other that it may not have here.
+ * Return:  XST_OK; XST_ERR_GUEST_ONLY for a component that only guests have, in a task's;
+ *          XST_ERR_ILLEGAL_MASK for any other that it may not have here.
  */
 int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struct xst_diag *diag);
 
@@ -354,7 +357,8 @@ int xst_ctx_check(const struct xst_system *sys, const struct xst_ctx *ctx, struc
  * @child:  has just been begun (xst_ctx_init()), with an area if @parent has one.
  *
  * Saves at most once and loads nothing, but for FNSAVE, which destroys what it saves. Dynamic
- * components are not carried over: the child begins without room for them, and may grow as its parent.
+ * components are not carried over: the child begins without room for them, and may grow as its
+ * parent.
  *
  * Context: ring 0, interrupts off; both areas can be accessed.
  */
@@ -398,8 +402,9 @@ void xst_cpu_idle(struct xst_cpu *cpu);
  * xst_ctx_migrate() - @ctx, not running, will be given to another CPU.
  *
  * With save=displaced there are three ways to let a task change CPUs, all correct: call this on its
- * home when it is marked for migration; never migrate it while xst_ctx_home() is a CPU (bind); or do
- * nothing, and its registers are fetched by XST_FETCH() when they are needed. No effect otherwise.
+ * home when it is marked for migration; never migrate it while xst_ctx_home() is a CPU (bind); or
+ * do nothing, and its registers are fetched by XST_FETCH() when they are needed. No effect
+ * otherwise.
  *
  * Context: ring 0, interrupts off, any CPU.
  */
@@ -425,8 +430,8 @@ static inline uint32_t xst_ctx_home(const struct xst_ctx *ctx)
  * Context: ring 0, interrupts off.
  * Return:  XST_OK; XST_ERR_INVALID (xst_policy_check()); XST_ERR_LEAKY when the policy is leaky and
  *          the CPU affected, without XST_FORCE; XST_ERR_UNSUPPORTED when this world has no CR0.TS
- *          for a first-use policy, or save=displaced has neither XST_FETCH() nor XST_BOUND. On error
- *          nothing changed.
+ *          for a first-use policy, or save=displaced has neither XST_FETCH() nor XST_BOUND. On
+ *          error nothing changed.
  */
 int xst_cpu_set_policy(struct xst_cpu *cpu, const struct xst_policy *policy, unsigned flags,
 		       struct xst_diag *diag);

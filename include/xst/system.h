@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What one machine enables, decided in one place: XCR0, the switch mask, the layout, the
- * instruction; and for whom: three profiles. Pure data computed from a CPU's description and a wish;
- * every size follows from it.
+ * instruction; and for whom: three profiles. Pure data computed from a CPU's description and a
+ * wish; every size follows from it.
  */
 #ifndef XST_SYSTEM_H
 #define XST_SYSTEM_H
@@ -24,8 +24,8 @@ enum xst_insn {
 };
 
 /* Wishes: a mask of components. All that XCR0 may hold; supervisor components are asked for by
- * name, XST_WANT_ALL_USER | XST_MASK_CET_U. One that only guests have (comp.def) asks for guests with
- * all of CET: they get CET_U too, whether or not the host's tasks do. */
+ * name, XST_WANT_ALL_USER | XST_MASK_CET_U. One that only guests have (comp.def) asks for guests
+ * with all of CET: they get CET_U too, whether or not the host's tasks do. */
 #define XST_WANT_ALL_USER  XST_MASK_USER
 #define XST_WANT_GUEST_CET XST_MASK_CET_S
 
@@ -72,21 +72,23 @@ struct xst_system {
 	struct xst_layout layout; /* of @mask; for FXSAVE and FNSAVE only bytes counts */
 
 	/*
-	 * Components that CR0.TS does not guard can never be left to first use. They have an image of
-	 * their own behind the first one, so that the two can be saved and loaded at different times.
+	 * Components that CR0.TS does not guard can never be left to first use. They have an image
+	 * of their own behind the first one, so that the two can be saved and loaded at different
+	 * times.
 	 */
 	uint64_t apart;        /* their mask; 0 on most machines (PKRU is switched by WRPKRU) */
 	uint32_t apart_offset; /* of their image in the area */
 	struct xst_layout apart_layout;
 
-	/* An area after xst_ctx_grow(): of @mask and @dynamic. All else lies where it lay before, but
-	 * for the image apart. */
+	/* An area after xst_ctx_grow(): of @mask and @dynamic. All else lies where it lay before,
+	 * but for the image apart. */
 	struct xst_layout grown;
 	uint32_t grown_apart_offset;
 	uint32_t grown_bytes; /* 0: nothing is dynamic here */
 
 	/*
-	 * The same for whom it is; all of it follows from the fields above, and nothing else decides.
+	 * The same for whom it is; all of it follows from the fields above, and nothing else
+	 * decides.
 	 *   host   what the kernel keeps for a task
 	 *   user   what frames, ptrace and cores show of it: the standard format, PKRU among it
 	 *   guest  what a virtual CPU may have: all that tasks may, and what only guests may
@@ -125,7 +127,8 @@ int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoi
  * Return:  XST_OK; XST_ERR_GUEST_ONLY for a component that only guests have; XST_ERR_ILLEGAL_MASK
  *          for any other.
  */
-int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile, uint64_t mask,
+int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile,
+		      uint64_t mask,
 		      struct xst_diag *diag);
 
 /**

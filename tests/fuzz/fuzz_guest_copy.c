@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Hostile KVM_SET_XSAVE on a virtual CPU that runs or does not: a refusal changes no byte of it, and after
- * an accepted one it enters without a fault, sees what was live, and gives the same out again.
+ * Hostile KVM_SET_XSAVE on a virtual CPU that runs or does not: a refusal changes no byte of it,
+ * and after an accepted one it enters without a fault, sees what was live, and gives the same out
+ * again.
  *
  *	byte 0		machine
  *	byte 1		how the rest is to be taken, the guest's IA32_XFD, whether it is loaded
@@ -26,7 +27,8 @@ static void machine(uint8_t which)
 		uint64_t xcr0, xss;
 	} on[] = {
 		{XST_INSN_FNSAVE, 0, 0},	{XST_INSN_FXSAVE, 0, 0},   {XST_INSN_XSAVE, 7, 0},
-		{XST_INSN_XSAVEOPT, 0x21f, 0},	{XST_INSN_XSAVEC, SPR, 0}, {XST_INSN_XSAVES, INTEL, CET},
+		{XST_INSN_XSAVEOPT, 0x21f, 0},  {XST_INSN_XSAVEC, SPR, 0},
+		{XST_INSN_XSAVES, INTEL, CET},
 		{XST_INSN_XSAVES, SPR, CET},
 	};
 	const size_t m = which % (sizeof(on) / sizeof(on[0]));

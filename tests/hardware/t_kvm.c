@@ -42,7 +42,8 @@ static int compare(struct run *t, const struct xst_verdict *v)
 		return complain(t, "conversion", 0, 0, 0);
 	for (; keep; keep &= keep - 1) {
 		i = (uint32_t)__builtin_ctzll(keep);
-		memcpy(t->want + t->k.full.offset[i], t->before + t->k.full.offset[i], t->k.full.size[i]);
+		memcpy(t->want + t->k.full.offset[i], t->before + t->k.full.offset[i],
+		       t->k.full.size[i]);
 	}
 	for (i = XST_OFF_ST; i < t->k.full.bytes; i++) {
 		if (i == XST_OFF_RESERVED)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Do guest.h's copies and KVM's agree? A virtual CPU of the engine, on a software CPU that is described as
- * this one is, and one of KVM are given the same images: what one refuses the other refuses, and what they
- * then give out is the same. What is copied out of a guest whose registers were in use is taken by KVM.
+ * Do guest.h's copies and KVM's agree? A virtual CPU of the engine, on a software CPU that is
+ * described as this one is, and one of KVM are given the same images: what one refuses the other
+ * refuses, and what they then give out is the same. What is copied out of a guest whose registers
+ * were in use is taken by KVM.
  *
  *	t_kvm_guest [IMAGES] [SEED]
  */
@@ -62,7 +63,8 @@ static int start(struct run *t)
 	}
 	xst_perm_init(&t->sys, &t->perm);
 	if (t->k.xcr0 & t->sys.dynamic)
-		err = xst_perm_request(&t->sys, &t->perm, XST_PERM_GUEST, XST_COMP_TILEDATA, NULL, &d);
+		err = xst_perm_request(&t->sys, &t->perm, XST_PERM_GUEST, XST_COMP_TILEDATA, NULL,
+				       &d);
 	if (!err)
 		err = xst_guest_init(&t->sys, &t->perm, &t->guest, t->area, sizeof(t->area), &d);
 	if (err || (t->guest.mask & XST_MASK_USER) != t->k.xcr0) {
@@ -86,7 +88,8 @@ static int copy_out(struct run *t, uint8_t *to)
 	return xst_guest_copy_out(&t->cpu, &t->guest, to, t->k.bytes, NULL);
 }
 
-/* Both give out what they hold. @mxcsr: Linux may hand out an older one where AVX came without SSE. */
+/* Both give out what they hold. @mxcsr: Linux may hand out an older one where AVX came without
+ * SSE. */
 static int compare(struct run *t, bool mxcsr)
 {
 	uint32_t i;

@@ -57,8 +57,8 @@ static inline void guest_enable(struct guests *g, unsigned cpu, unsigned i)
 		abort();
 }
 
-/* Component @c in the registers holds @value, so that every byte is known. Of CET, addresses that WRMSR
- * takes. */
+/* Component @c in the registers holds @value, so that every byte is known. Of CET, addresses that
+ * WRMSR takes. */
 static inline void fill(struct mdl_cpu *hw, unsigned c, uint8_t value)
 {
 	const uint64_t address = (uint64_t)value << 12;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests beside tasks on two software CPUs: whose registers are where, what is saved and loaded for it,
- * and what the control registers hold when.
+ * Guests beside tasks on two software CPUs: whose registers are where, what is saved and loaded for
+ * it, and what the control registers hold when.
  */
 #include "t.h"
 
@@ -17,8 +17,8 @@ static void up(enum xst_insn insn, uint64_t xcr0, uint64_t xss, uint64_t want, c
 
 /* --- a stay in the kernel --- */
 
-/* Whatever the policy: the thread's registers are saved once at most, and exits that the kernel handles
- * move nothing. */
+/* Whatever the policy: the thread's registers are saved once at most, and exits that the kernel
+ * handles move nothing. */
 static void exits_move_nothing(void **state)
 {
 	unsigned p;
@@ -53,8 +53,8 @@ static void exits_move_nothing(void **state)
 	}
 }
 
-/* A thread that loses the CPU in its stay: one save at most, and under the policies that keep registers
- * no load when nobody touched them. */
+/* A thread that loses the CPU in its stay: one save at most, and under the policies that keep
+ * registers no load when nobody touched them. */
 static void kernel_threads_cost_nothing(void **state)
 {
 	unsigned p, n;
@@ -110,8 +110,10 @@ static void profiles(void **state)
 	assert_int_equal(xst_profile_check(sys, &sys->host, CET, &d), XST_ERR_GUEST_ONLY);
 	assert_int_equal(d.component, XST_COMP_CET_S);
 	assert_int_equal(xst_profile_check(sys, &sys->user, CET, &d), XST_ERR_GUEST_ONLY);
-	assert_int_equal(xst_profile_check(sys, &sys->host, XST_MASK_CET_U, &d), XST_ERR_ILLEGAL_MASK);
-	assert_int_equal(xst_profile_check(sys, &sys->guest, XST_MASK_PT, &d), XST_ERR_ILLEGAL_MASK);
+	assert_int_equal(xst_profile_check(sys, &sys->host, XST_MASK_CET_U, &d),
+			 XST_ERR_ILLEGAL_MASK);
+	assert_int_equal(xst_profile_check(sys, &sys->guest, XST_MASK_PT, &d),
+			 XST_ERR_ILLEGAL_MASK);
 
 	/* Tasks with CET_U and no guests with CET: nothing changes for a host. */
 	up(XST_INSN_XSAVES, INTEL, CET, XST_WANT_ALL_USER | XST_MASK_CET_U, "auto");
@@ -140,8 +142,10 @@ static void making_one(void **state)
 	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, NULL, 0, &d), XST_ERR_NEED_BYTES);
 	assert_int_equal(d.want, g.r.sys.guest.bytes);
 	assert_false(perm.guest_locked);
-	assert_int_equal(xst_perm_request(&g.r.sys, &perm, XST_PERM_GUEST, TILE, NULL, NULL), XST_OK);
-	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, area, 4096, &d), XST_ERR_NEED_BYTES);
+	assert_int_equal(xst_perm_request(&g.r.sys, &perm, XST_PERM_GUEST, TILE, NULL, NULL),
+			 XST_OK);
+	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, area, 4096, &d),
+			 XST_ERR_NEED_BYTES);
 	assert_int_equal(d.want, g.r.sys.guest.max_bytes);
 	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, area + 32, GUEST_BYTES - 32, &d),
 			 XST_ERR_ALIGN);
@@ -149,8 +153,10 @@ static void making_one(void **state)
 			 XST_OK);
 	assert_true(perm.guest_locked);
 	assert_int_equal(guest.mask, SPR | CET);
-	/* The process's own tasks are another matter; what only guests have they cannot be given. */
-	assert_int_equal(xst_perm_request(&g.r.sys, &perm, XST_PERM_HOST, TILE, NULL, NULL), XST_OK);
+	/* The process's own tasks are another matter; what only guests have they cannot be
+	 * given. */
+	assert_int_equal(xst_perm_request(&g.r.sys, &perm, XST_PERM_HOST, TILE, NULL, NULL),
+			 XST_OK);
 	perm.host |= XST_MASK_CET_S;
 	assert_int_equal(xst_guest_init(&g.r.sys, &perm, &guest, area, GUEST_BYTES, &d),
 			 XST_ERR_GUEST_ONLY);
@@ -238,7 +244,8 @@ static void without_pkru(void **state)
 	xst_guest_exit(&g.r.cpu[0], &guest);
 	assert_int_equal(guest.n.pkru_writes, 0);
 	assert_int_equal(guest.pkru, 0);
-	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &guest, INTEL, NULL), XST_ERR_ILLEGAL_MASK);
+	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &guest, INTEL, NULL),
+			 XST_ERR_ILLEGAL_MASK);
 }
 
 /* What XSETBV and WRMSR refuse, and what this guest may not have. */
@@ -254,7 +261,8 @@ static void illegal_values(void **state)
 	(void)state;
 	up(XST_INSN_XSAVES, SPR, CET, WANT, "auto");
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], v, bad[i], &d), XST_ERR_ILLEGAL_MASK);
+		assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], v, bad[i], &d),
+				 XST_ERR_ILLEGAL_MASK);
 		assert_int_equal(v->xcr0, 1);
 	}
 	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], v, 0x602e7, &d), XST_OK);
@@ -272,7 +280,8 @@ static void xcrs_beyond_the_host(void **state)
 
 	(void)state;
 	up(XST_INSN_XSAVES, 7, 0, WANT, "auto");
-	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &g.vcpu[0], 0xe7, &d), XST_ERR_ILLEGAL_MASK);
+	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &g.vcpu[0], 0xe7, &d),
+			 XST_ERR_ILLEGAL_MASK);
 	assert_int_equal(d.got & ~d.want, 0xe0);
 	assert_int_equal(g.vcpu[0].xcr0, 1);
 }
@@ -324,7 +333,8 @@ static void direct_writes(void **state)
 
 	up(XST_INSN_XSAVES, SPR, CET, WANT, "auto");
 	assert_int_equal(xst_guest_set_direct(&g.r.sys, v,
-					      XST_DIRECT_XCR0 | XST_DIRECT_XSS | XST_DIRECT_XFD, &d),
+					      XST_DIRECT_XCR0 | XST_DIRECT_XSS | XST_DIRECT_XFD,
+					      &d),
 			 XST_OK);
 	xst_guest_load(&g.r.cpu[0], v);
 	xst_guest_enter(&g.r.cpu[0], v);
@@ -378,7 +388,8 @@ static void host_xcr0_before_the_restore(void **state)
 	xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
 	guest_twin = NULL;
 	assert_int_not_equal(g.r.hw[0].xcr0, g.r.sys.xcr0);
-	assert_int_equal(mdl_load(&g.r.hw[0], XST_INSN_XSAVES, g.r.task[0].area, g.r.sys.mask), MDL_GP);
+	assert_int_equal(mdl_load(&g.r.hw[0], XST_INSN_XSAVES, g.r.task[0].area, g.r.sys.mask),
+			 MDL_GP);
 }
 
 /* --- CPUs that go and come back, guests too --- */
@@ -397,7 +408,8 @@ static void xfd_after_resume(void **state)
 			guest_enable(&g, 0, 0);
 			xst_guest_load(&g.r.cpu[0], &g.vcpu[0]);
 			guest_put(&g, 0, 0, TILE, 0x44);
-			assert_int_equal(xst_guest_set_xfd(&g.r.cpu[0], &g.vcpu[0], xfd, NULL), XST_OK);
+			assert_int_equal(xst_guest_set_xfd(&g.r.cpu[0], &g.vcpu[0], xfd, NULL),
+					 XST_OK);
 			guests_resume(&g, 0, reset);
 			g.r.hw[0].xfd_err = 0;
 			assert_int_equal(g.r.hw[0].xfd, g.r.cpu[0].xfd);
@@ -405,7 +417,8 @@ static void xfd_after_resume(void **state)
 			xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
 			rig_go(&g.r, 0, &g.r.task[0]);
 			assert_null(rig_use(&g.r, 0, TILE));
-			assert_int_equal(g.r.cpu[0].n.loads_failed + (unsigned)g.r.hw[0].surprise, 0);
+			assert_int_equal(g.r.cpu[0].n.loads_failed + (unsigned)g.r.hw[0].surprise,
+					 0);
 		}
 	}
 }
@@ -425,7 +438,8 @@ static void memory_of_a_dead_one(void **state)
 		assert_int_equal(xst_guest_destroy(&g.r.cpu[0], &g.vcpu[0]), XST_ERR_INVALID);
 		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
 		assert_int_equal(xst_guest_destroy(&g.r.cpu[0], &g.vcpu[0]), XST_OK);
-		assert_int_equal(xst_guest_init(&g.r.sys, &g.perm, &g.vcpu[0], g.area[0], GUEST_BYTES,
+		assert_int_equal(xst_guest_init(&g.r.sys, &g.perm, &g.vcpu[0], g.area[0],
+						GUEST_BYTES,
 						NULL),
 				 XST_OK);
 		guest_enable(&g, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Shadow stacks of guests: CET_S in their images and never in a host's, by XSAVES or by software; the
- * registers one by one; and CPUs that forget them.
+ * Shadow stacks of guests: CET_S in their images and never in a host's, by XSAVES or by software;
+ * the registers one by one; and CPUs that forget them.
  */
 #include "t.h"
 
@@ -41,7 +41,8 @@ static void cet_s_in_the_image(void **state)
 		xst_ctx_flush(&g.r.cpu[0], &g.vcpu[0].ctx);
 		assert_true(xst_get64(image, XST_OFF_XSTATE_BV) & XST_MASK_CET_S);
 		assert_true(xst_get64(image, XST_OFF_XCOMP_BV) & XST_MASK_CET_S);
-		assert_int_equal(xst_get64(image, g.vcpu[0].layout.offset[XST_COMP_CET_S]), 0x21000);
+		assert_int_equal(xst_get64(image, g.vcpu[0].layout.offset[XST_COMP_CET_S]),
+				 0x21000);
 		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
 		/* Another guest has its own, and on another CPU the first one's is still there. */
 		xst_guest_load(&g.r.cpu[0], &g.vcpu[1]);
@@ -216,8 +217,10 @@ static void cet_registers(void **state)
 		assert_int_equal(xst_get64(g.r.hw[0].regs.CET_U, 0), cet.u_cet);
 		xst_guest_exit(&g.r.cpu[0], &g.vcpu[0]);
 		/* User state that comes in leaves them alone. */
-		assert_int_equal(xst_guest_copy_out(&g.r.cpu[0], &g.vcpu[1], copy, sizeof(copy), &d), XST_OK);
-		assert_int_equal(xst_guest_copy_in(&g.r.cpu[0], &g.vcpu[0], copy, sizeof(copy), &d), XST_OK);
+		assert_int_equal(xst_guest_copy_out(&g.r.cpu[0], &g.vcpu[1], copy, sizeof(copy),
+						    &d), XST_OK);
+		assert_int_equal(xst_guest_copy_in(&g.r.cpu[0], &g.vcpu[0], copy, sizeof(copy),
+						   &d), XST_OK);
 		xst_guest_get_cet(&g.r.cpu[0], &g.vcpu[0], &got);
 		assert_memory_equal(&got, &cet, sizeof(cet));
 		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);

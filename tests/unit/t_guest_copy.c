@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests' state as it leaves and comes back: KVM's form and rules, what IA32_XFD disables, and resets.
+ * Guests' state as it leaves and comes back: KVM's form and rules, what IA32_XFD disables, and
+ * resets.
  */
 #include "t.h"
 
@@ -273,8 +274,8 @@ static void bad_input(void **state)
 
 /* --- IA32_XFD --- */
 
-/* State in memory, and what IA32_XFD disables becomes INIT: at its write, and silently when it is copied
- * in. */
+/* State in memory, and what IA32_XFD disables becomes INIT: at its write, and silently when it is
+ * copied in. */
 static void disabled_is_init(void **state)
 {
 	struct xst_guest *v = &g.vcpu[0];
@@ -291,7 +292,8 @@ static void disabled_is_init(void **state)
 		assert_int_equal(copy_out(0, in), XST_OK);
 		assert_int_equal(xst_get64(in, XST_OFF_XSTATE_BV), 0x60207);
 		xst_guest_put(&g.r.cpu[0], v);
-		assert_int_equal(xst_guest_set_xfd(&g.r.cpu[0], v, XST_MASK_TILEDATA, NULL), XST_OK);
+		assert_int_equal(xst_guest_set_xfd(&g.r.cpu[0], v, XST_MASK_TILEDATA, NULL),
+				 XST_OK);
 		assert_int_equal(xst_get64(g.area[0], XST_OFF_XSTATE_BV) & XST_MASK_AMX,
 				 XST_MASK_TILECFG);
 		xst_put64(in, XST_OFF_XSTATE_BV, 0x602e7);

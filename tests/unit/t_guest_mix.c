@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Guests and tasks in random order on two CPUs that take the manual's freedoms at random, every policy,
- * flips, sections, CPUs that go and come back: whatever a guest or a user can see is its own, and in user
- * mode nothing of a guest's is in force.
+ * Guests and tasks in random order on two CPUs that take the manual's freedoms at random, every
+ * policy, flips, sections, CPUs that go and come back: whatever a guest or a user can see is its
+ * own, and in user mode nothing of a guest's is in force.
  *
  *	t_guest_mix [STEPS] [SEED]
  *
@@ -15,7 +15,8 @@
 #include "guests.h"
 
 enum { I_CET_U = 3, I_TILE = 5, COMPS = 7 };
-static const unsigned comps[COMPS] = {XST_COMP_X87,   XST_COMP_SSE,   XST_COMP_AVX,    XST_COMP_CET_U,
+static const unsigned comps[COMPS] = {XST_COMP_X87,   XST_COMP_SSE,   XST_COMP_AVX,
+				         XST_COMP_CET_U,
 				      XST_COMP_CET_S, TILE,	      XST_COMP_BNDREGS};
 
 /* What everybody's registers hold: kept where the engine cannot write. */
@@ -45,7 +46,8 @@ static uint8_t value(void)
 	return (uint8_t)(1 + below(255));
 }
 
-/* What the manual leaves open: INIT that is tracked as in use, unmodified components that are saved. */
+/* What the manual leaves open: INIT that is tracked as in use, unmodified components that are
+ * saved. */
 static void choose(void)
 {
 	unsigned c;
@@ -110,7 +112,8 @@ static void schedule(unsigned c)
 		go(c, t);
 }
 
-/* In user mode the control registers are the host's, and nothing of a guest's is left that counts. */
+/* In user mode the control registers are the host's, and nothing of a guest's is left that
+ * counts. */
 static void use_task(unsigned c)
 {
 	const int t = runs[c];
@@ -136,7 +139,8 @@ static void use_task(unsigned c)
 		/* Where CR0.TS was set, IA32_XFD is the second reason. */
 		expect(!hw->xfd_err || xst_device_not_available(&g.r.cpu[c]) == XST_ERR_DYNAMIC,
 		       "another reason for #NM");
-		expect(!xst_ctx_grow(&g.r.cpu[c], &g.r.task[t], &g.perm, large[t], GUEST_BYTES, NULL),
+		expect(!xst_ctx_grow(&g.r.cpu[c], &g.r.task[t], &g.perm, large[t], GUEST_BYTES,
+				     NULL),
 		       "no room");
 		return;
 	}
@@ -208,9 +212,11 @@ static void use_guest(unsigned c)
 	}
 	hw->nonroot = false;
 	xst_guest_exit(&g.r.cpu[c], v);
-	expect(xcr0_is(hw, g.r.sys.xcr0) && hw->xss == g.r.sys.xss, "the host's XCR0 after an exit");
+	expect(xcr0_is(hw, g.r.sys.xcr0) && hw->xss == g.r.sys.xss,
+	       "the host's XCR0 after an exit");
 	/* The kernel's accesses to the thread's memory obey it. */
-	expect(pkru_held(c) == task[runs[c]].pkru || !g.r.sys.pkru, "the thread's PKRU after an exit");
+	expect(pkru_held(c) == task[runs[c]].pkru || !g.r.sys.pkru,
+	       "the thread's PKRU after an exit");
 }
 
 static void load(unsigned c)
@@ -285,7 +291,8 @@ static void off_and_on(unsigned c)
 
 static void flip(unsigned c)
 {
-	(void)xst_cpu_set_policy(&g.r.cpu[c], xst_policy_at(below(XST_POLICY_COUNT)), XST_FORCE, NULL);
+	(void)xst_cpu_set_policy(&g.r.cpu[c], xst_policy_at(below(XST_POLICY_COUNT)), XST_FORCE,
+				 NULL);
 }
 
 static void one(void)
