@@ -67,27 +67,27 @@ static uint64_t get(const struct vm *vm, unsigned offset)
 /* Ref: AMD64 APM vol. 2, "VMCB Layout". The guest shares the hypervisor's memory, and begins in C. */
 static void make_vmcb(struct vm *vm, uint64_t asid)
 {
-	unsigned segment;
-	uint64_t cr[5] = {0};
+	uint64_t cr0, cr3, cr4;
 
-	__asm__("mov %%cr0, %0\n\tmov %%cr3, %1\n\tmov %%cr4, %2" : "=r"(cr[0]), "=r"(cr[3]), "=r"(cr[4]));
-	put(vm, 0x008, 0xffffffff, 4);		   /* all exceptions exit, */
-	put(vm, 0x00c, 1u << 21 | 1u << 23, 4);	   /* and INT n, and PAUSE, */
-	put(vm, 0x010, 1u << 0 | 1u << 1, 4);	   /* and VMRUN, as it must, and VMMCALL */
+	__asm__ volatile("mov %%cr0, %0\n\tmov %%cr3, %1\n\tmov %%cr4, %2"
+			 : "=r"(cr0), "=r"(cr3), "=r"(cr4));
+	put(vm, 0x008, 0xffffffff, 4);          /* all exceptions exit, */
+	put(vm, 0x00c, 1u << 21 | 1u << 23, 4); /* and INT n, and PAUSE, */
+	put(vm, 0x010, 1u << 0 | 1u << 1, 4);   /* and VMRUN, as it must, and VMMCALL */
 	put(vm, 0x058, asid, 4);
-	for (segment = 0x400; segment <= 0x430; segment += 0x10) {
+	for (unsigned segment = 0x400; segment <= 0x430; segment += 0x10) {
 		put(vm, segment, segment == 0x410 ? 0x0a9b0008 : 0x0c930010, 4);
 		put(vm, segment + 4, 0xffffffff, 4);
 	}
 	put(vm, 0x4d0, xst_rdmsr(0xc0000080), 8);
-	put(vm, 0x548, cr[4], 8);
-	put(vm, 0x550, cr[3], 8);
-	put(vm, 0x558, cr[0], 8);
-	put(vm, 0x570, 2, 8);			   /* RFLAGS */
+	put(vm, 0x548, cr4, 8);
+	put(vm, 0x550, cr3, 8);
+	put(vm, 0x558, cr0, 8);
+	put(vm, 0x570, 2, 8); /* RFLAGS */
 	put(vm, 0x578, (uintptr_t)user_main, 8);
 	put(vm, 0x5d8, (uintptr_t)(vm->stack + sizeof(vm->stack)) - 8, 8);
-	put(vm, 0x668, 0x0007040600070406, 8);	   /* PAT */
-	vm->gpr[7] = 0x5eed0000 + asid;		   /* RDI: the seed */
+	put(vm, 0x668, 0x0007040600070406, 8); /* PAT */
+	vm->gpr[7] = 0x5eed0000 + asid;        /* RDI: the seed */
 }
 
 static void make_vm(struct vm *vm, uint64_t asid)
@@ -151,7 +151,7 @@ static uint64_t turn(struct vm *vm)
 _Noreturn void kernel_main(void)
 {
 	uint64_t exits = 0;
-	uint32_t a, b, c, d, i;
+	uint32_t a, b, c, d;
 
 	xst_cpuid(0x80000001, 0, &a, &b, &c, &d);
 	if (!(c & 4))
@@ -164,7 +164,7 @@ _Noreturn void kernel_main(void)
 	xst_perm_init(&sys, &perm);
 	make_vm(&vms[0], 1);
 	make_vm(&vms[1], 2);
-	for (i = 0; i < TURNS; i++)
+	for (unsigned i = 0; i < TURNS; i++)
 		exits += turn(&vms[i & 1]);
 	print_number("exits ", exits);
 	print_number("turns ", TURNS);

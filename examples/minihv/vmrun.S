@@ -31,6 +31,7 @@ vmrun:
 	each_register load
 	mov	7 * 8(%rdi), %rdi
 	vmrun	%rax
+	stgi				/* an exit clears it; RFLAGS.IF is still 0 */
 	push	%rdi
 	mov	8(%rsp), %rdi
 	each_register store

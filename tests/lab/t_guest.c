@@ -16,6 +16,7 @@
 #define FULL_EXITS  "loops=25000"
 /* XCR0, IA32_XSS and PKRU are written there and back where the guest's differ. */
 #define STAYED_LIMIT 96u
+#define PATIENT_MS  (5 * QUIET_MS) /* a busy machine */
 #define SECOND_SEED 0x9e3779b9u
 
 /* --- what a good run says --- */
@@ -166,7 +167,7 @@ static void guest_full(const struct lab_machine *machines, size_t count)
 		}
 		test_seed = seed ? SECOND_SEED : SEED;
 		printf("seed 0x%llx\n", (unsigned long long)test_seed);
-		run("lab", jobs, n, QUIET_MS);
+		run("lab", jobs, n, PATIENT_MS);
 		for (size_t i = 0; i < n; i++)
 			if (expect_ok(&jobs[i]))
 				check_guests(&jobs[i], 100000);
