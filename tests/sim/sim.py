@@ -672,6 +672,16 @@ def dat():
             check(report.returncode == 0, f"trace-cmd report: {report.stderr[-200:]}")
             [said] = sim("-", data=report.stdout.replace(b"group_dead=0", b"group_dead=false"))
             check(counts(said) == counts(doc), f"{path}: trace-cmd reports another trace")
+            # Version 7, packed: what trace-cmd writes today.
+            subprocess.run(["trace-cmd", "convert", "--file-version", "7", "-i", at("t.dat"), "-o", at("t7.dat")],
+                           capture_output=True, timeout=60)
+            [packed] = sim(at("t7.dat"))
+            check(counts(packed) == counts(doc), f"{path}: version 7 is another trace")
+            whole = open(at("t7.dat"), "rb").read()
+            for cut in 4000, len(whole) - 100:
+                open(at("t7.dat"), "wb").write(whole[:cut])
+                r = run("sim", at("t7.dat"))
+                check(r.returncode in (0, 2), f"version 7 cut at {cut}: {r.returncode} {r.stderr}")
         else:
             print("no trace-cmd here to ask")
     page = trace_dat.PAGE
