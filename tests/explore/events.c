@@ -15,11 +15,6 @@ void breaks(struct machine *m, enum check check, const char *how)
 	}
 }
 
-unsigned cur(const struct machine *m, unsigned c)
-{
-	return machine_task(m, m->cpu[c].cur);
-}
-
 /* Whose thread that is: a task's, or the guest itself where a thread of the kernel runs it. */
 unsigned thread(const struct machine *m, unsigned c)
 {
@@ -611,14 +606,14 @@ const struct event events[] = {
 	{"vcpu",    ARG_GUEST,     GUESTS,        can_vcpu,    run_vcpu,    "the running task makes a virtual CPU"},
 	{"destroy", ARG_GUEST,     GUESTS,        can_destroy, run_destroy, "it ends, its memory is reused"},
 	{"load",    ARG_GUEST,     GUESTS,        can_load,    run_load,    "the running thread turns to a virtual CPU"},
-	{"put",     ARG_NONE,      1,             can_put,     run_put,     "and back to itself"},
+	{"put",     ARG_GUEST_NONE, 1,            can_put,     run_put,     "and back to itself"},
 	{"run",     ARG_DEED,      DEEDS,         can_run,     run_run,     "enter, something the guest does, exit"},
 	{"control", ARG_CONTROL,   GUESTS * CONTROLS, can_control, run_control, "a write of XCR0, IA32_XSS or XFD, judged"},
 	{"cet",     ARG_GUEST_HOW, GUESTS * 2,    can_cet,     run_cet,     "shadow-stack registers are read and written"},
 	{"reset",   ARG_GUEST_HOW, GUESTS * 2,    can_reset,   run_reset,   "#RESET, #INIT"},
 	{"copyout", ARG_GUEST,     GUESTS,        can_copy,    run_copyout, "KVM_GET_XSAVE2"},
 	{"copyin",  ARG_GUEST_HOW, GUESTS * 4,    can_copyin,  run_copyin,  "KVM_SET_XSAVE: accepted and refused"},
-	{"gpermit", ARG_NONE,      1,             can_gpermit, run_gpermit, "the running task asks for tiles in guests"},
+	{"gpermit", ARG_GUEST_NONE, 1,            can_gpermit, run_gpermit, "the running task asks for tiles in guests"},
 };
 /* clang-format on */
 const unsigned event_count = sizeof(events) / sizeof(events[0]);

@@ -16,10 +16,11 @@ enum arg {
 	ARG_TASK_COMP,
 	ARG_POLICY,
 	ARG_NEED,
-	ARG_GUEST,
+	ARG_GUEST,     /* from here on: of guests */
 	ARG_GUEST_HOW, /* HOW * GUESTS + guest */
 	ARG_DEED,
-	ARG_CONTROL    /* CONTROL * GUESTS + guest */
+	ARG_CONTROL,   /* CONTROL * GUESTS + guest */
+	ARG_GUEST_NONE
 };
 
 struct event {
@@ -39,10 +40,16 @@ extern const unsigned event_count;
 /* The row of that event, or event_count. */
 unsigned event_row(const char *name);
 
-/* Can this happen now? */
+/* Does this ever happen? */
+static inline bool event_happens(const struct machine *m, unsigned e)
+{
+	return !(m->cfg->without >> e & 1u) && (m->cfg->guests || events[e].arg < ARG_GUEST);
+}
+
+/* And can it now? */
 static inline bool event_can(const struct machine *m, unsigned e, unsigned c, unsigned a)
 {
-	return !(m->cfg->without >> e & 1u) && events[e].can(m, c, a);
+	return event_happens(m, e) && events[e].can(m, c, a);
 }
 
 /**

@@ -24,31 +24,6 @@ void mdl_fetch(struct xst_cpu *cpu, uint32_t home, struct xst_ctx *ctx)
 	xst_cpu_evict(&m->cpu[home]);
 }
 
-uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
-{
-	uint8_t *area = m->area[t];
-
-	switch (k) {
-	case C_X87:
-		return area + 32;
-	case C_SSE:
-		return area + 160;
-	default:
-		break;
-	}
-	/* All of a guest's is in one image. */
-	if (t >= TASKS)
-		return area + m->guest[t - TASKS].layout.offset[comp_id[k]];
-	switch (k) {
-	case C_AVX:
-		return area + m->sys.layout.offset[XST_COMP_AVX];
-	case C_TILE:
-		return area + m->sys.grown.offset[XST_COMP_TILEDATA];
-	default:
-		return area + machine_apart(m, t) + m->sys.apart_layout.offset[XST_COMP_CET_U];
-	}
-}
-
 uint8_t machine_image(struct machine *m, unsigned t, unsigned k)
 {
 	const struct xst_guest *guest = t < TASKS ? NULL : &m->guest[t - TASKS];

@@ -148,8 +148,7 @@ void machine_make_guest(struct machine *m, unsigned g, bool tiles);
 void machine_bury(struct machine *m, unsigned g);
 bool machine_at_rest(struct machine *m, unsigned g);
 
-/* Where component @k of a task or guest lies in memory, and whether the image says INIT. */
-uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k);
+/* What the image of a task or guest says of component @k. */
 uint8_t machine_image(struct machine *m, unsigned t, unsigned k);
 /* Where the image of the components that TS does not guard begins, and the header of either image. */
 static inline uint32_t machine_apart(const struct machine *m, unsigned t)
@@ -160,6 +159,22 @@ static inline uint64_t *machine_header(struct machine *m, unsigned t, bool apart
 {
 	return (uint64_t *)(void *)(m->area[t] + (apart ? machine_apart(m, t) : 0) +
 				    XST_HEADER_OFFSET);
+}
+/* Where component @k of a task or guest lies in memory. */
+static inline uint8_t *machine_byte(struct machine *m, unsigned t, unsigned k)
+{
+	uint8_t *area = m->area[t];
+
+	if (k <= C_SSE)
+		return area + (k == C_X87 ? 32 : 160);
+	/* All of a guest's is in one image. */
+	if (t >= TASKS)
+		return area + m->guest[t - TASKS].layout.offset[comp_id[k]];
+	if (k == C_AVX)
+		return area + m->sys.layout.offset[XST_COMP_AVX];
+	if (k == C_TILE)
+		return area + m->sys.grown.offset[XST_COMP_TILEDATA];
+	return area + machine_apart(m, t) + m->sys.apart_layout.offset[XST_COMP_CET_U];
 }
 /* Its register on CPU @c. */
 static inline uint8_t *machine_reg(struct machine *m, unsigned c, unsigned k)

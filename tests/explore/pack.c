@@ -124,30 +124,40 @@ static void order_tasks(struct machine *m, struct naming *names)
 	}
 }
 
-static void name_tokens(const struct machine *m, const struct naming *names, struct renaming *r)
+/* The tokens of one component; what the machine does not have is INIT everywhere. */
+static inline void name_component(const struct machine *m, const struct naming *names,
+				  struct renaming *r, unsigned k, unsigned ctxs)
+{
+	uint8_t *class = r->class[k], n = 0;
+	unsigned i;
+
+	memset(class, TOKEN_GARBAGE, sizeof(r->class[k]));
+	class[TOKEN_INIT] = TOKEN_INIT;
+	class[MDL_TOKEN_FNINIT] = MDL_TOKEN_FNINIT;
+	if (!machine_has(m, k))
+		return;
+	for (i = 0; i < ctxs; i++) {
+		const uint8_t want = m->want[names->task[i]][k];
+
+		if (m->alive[names->task[i]] && class[want] == TOKEN_GARBAGE)
+			class[want] = ++n;
+	}
+	for (i = 0; i < TASKS && m->cfg->signals; i++) {
+		const uint8_t held = m->frame[names->task[i]][k];
+
+		if (m->has_frame[names->task[i]] && class[held] == TOKEN_GARBAGE)
+			class[held] = ++n;
+	}
+}
+
+static inline void name_all(const struct machine *m, const struct naming *names, struct renaming *r,
+			    unsigned ctxs, unsigned comps)
 {
 	unsigned i, k;
 
-	memset(r->class, TOKEN_GARBAGE, sizeof(r->class));
-	for (k = 0; k < COMPS; k++) {
-		uint8_t n = 0;
-
-		r->class[k][TOKEN_INIT] = TOKEN_INIT;
-		r->class[k][MDL_TOKEN_FNINIT] = MDL_TOKEN_FNINIT;
-		for (i = 0; i < m->ctxs; i++) {
-			const uint8_t want = m->want[names->task[i]][k];
-
-			if (m->alive[names->task[i]] && r->class[k][want] == TOKEN_GARBAGE)
-				r->class[k][want] = ++n;
-		}
-		for (i = 0; i < TASKS && m->cfg->signals; i++) {
-			const uint8_t held = m->frame[names->task[i]][k];
-
-			if (m->has_frame[names->task[i]] && r->class[k][held] == TOKEN_GARBAGE)
-				r->class[k][held] = ++n;
-		}
-	}
-	for (i = 0; i < m->ctxs; i++)
+	for (k = 0; k < comps; k++)
+		name_component(m, names, r, k, ctxs);
+	for (i = 0; i < ctxs; i++)
 		r->task[names->task[i]] = (uint8_t)i;
 	for (i = 0; i < CPUS; i++)
 		r->cpu[names->cpu[i]] = (uint8_t)i;
@@ -173,12 +183,13 @@ static uint64_t pack_task(struct machine *m, unsigned t, const struct renaming *
 	put(&b, 1, ctx->area != NULL);
 	put(&b, 4, r->class[C_PKRU][ctx->pkru & 15u]);
 	for (k = 0; k < TASK_COMPS; k++)
-		if (k != C_TILE)
+		if (k != C_TILE && machine_has(m, k))
 			put(&b, 4, r->class[k][m->want[t][k]]);
 	if (!ctx->area)
 		return b.word;
 	for (k = 0; k < C_TILE; k++)
-		put(&b, 4, machine_has(m, k) ? r->class[k][*machine_byte(m, t, k)] : 0u);
+		if (machine_has(m, k))
+			put(&b, 4, r->class[k][*machine_byte(m, t, k)]);
 	if (!xsave)
 		return b.word;
 	put(&b, 3, machine_header(m, t, false)[0] & 7u);
@@ -222,8 +233,8 @@ static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r
 	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
 	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
 	for (k = 0; k < TASK_COMPS; k++)
-		if (k != C_TILE)
-			put(&b, 4, machine_has(m, k) ? r->class[k][*machine_reg(m, c, k)] : 0u);
+		if (k != C_TILE && machine_has(m, k))
+			put(&b, 4, r->class[k][*machine_reg(m, c, k)]);
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return b.word;
 	put(&b, 4, comp_bits(hw->xinuse & mask));
@@ -306,9 +317,12 @@ void machine_pack(const struct machine *m, struct state *s, struct naming *names
 	names->cpu[0] = cpu_key(m, 0) < cpu_key(m, 1);
 	names->cpu[1] = !names->cpu[0];
 	order_tasks(w, names);
-	if (m->cfg->guests)
+	if (m->cfg->guests) {
 		order_guests(w, names);
-	name_tokens(m, names, &r);
+		name_all(m, names, &r, m->ctxs, COMPS);
+	} else {
+		name_all(m, names, &r, TASKS, TASK_COMPS);
+	}
 	for (i = 0; i < TASKS; i++)
 		s->task[i] = pack_task(w, names->task[i], &r);
 	for (i = 0; i < CPUS; i++) {
@@ -352,15 +366,13 @@ static void unpack_task(struct machine *m, uint64_t word, unsigned t)
 	}
 	ctx->pkru = get(&b, 4);
 	for (k = 0; k < TASK_COMPS; k++)
-		if (k != C_TILE)
+		if (k != C_TILE && machine_has(m, k))
 			m->want[t][k] = (uint8_t)get(&b, 4);
 	if (!ctx->area)
 		return;
-	for (k = 0; k < C_TILE; k++) {
-		v = get(&b, 4);
+	for (k = 0; k < C_TILE; k++)
 		if (machine_has(m, k))
-			*machine_byte(m, t, k) = (uint8_t)v;
-	}
+			*machine_byte(m, t, k) = (uint8_t)get(&b, 4);
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return;
 	machine_header(m, t, false)[0] = get(&b, 3);
@@ -426,13 +438,9 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	m->in_place[c] = (uint8_t)get(&b, 3);
 	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
 	cpu->pkru = get(&b, 4);
-	for (k = 0; k < TASK_COMPS; k++) {
-		if (k == C_TILE)
-			continue;
-		v = get(&b, 4);
-		if (machine_has(m, k))
-			*machine_reg(m, c, k) = (uint8_t)v;
-	}
+	for (k = 0; k < TASK_COMPS; k++)
+		if (k != C_TILE && machine_has(m, k))
+			*machine_reg(m, c, k) = (uint8_t)get(&b, 4);
 	if (m->sys.insn < XST_INSN_XSAVE)
 		return;
 	hw->xinuse = comp_mask(get(&b, 4)) | XST_MASK_PKRU;

@@ -103,7 +103,8 @@ static uint64_t pack_guest(const struct machine *m, unsigned g, const struct ren
 	put(&b, 3, guest->loaded ? r->task[machine_task(m, guest->user)] : NONE);
 	put(&b, 4, guest->loaded ? r->class[C_PKRU][ctx->pkru & 15u] : 0u);
 	for (k = 0; k < COMPS; k++)
-		put(&b, 4, r->class[k][m->want[t][k]]);
+		if (machine_has(m, k))
+			put(&b, 4, r->class[k][m->want[t][k]]);
 	put(&b, 4, xcr0_bits(guest->xcr0));
 	put(&b, 2, guest->xss >> XST_COMP_CET_U & 3u);
 	put(&b, 1, tile_of(guest->xfd));
@@ -127,6 +128,8 @@ static uint64_t pack_image(struct machine *m, unsigned g, const struct renaming 
 		const unsigned k = in_image[i], id = comp_id[k];
 		const bool has = machine_in_image(m, g, k);
 
+		if (!machine_has(m, k))
+			continue;
 		put(&b, 4, has ? r->class[k][*machine_byte(m, t, k)] : 0u);
 		put(&b, 1, has && xsave && (machine_header(m, t, false)[0] >> id & 1u));
 		put(&b, 1, has && xsave && (machine_header(m, t, false)[1] >> id & 1u));
@@ -190,8 +193,12 @@ static void unpack_image(struct machine *m, uint64_t word, unsigned g)
 
 	m->guest[g].pkru = get(&b, 4);
 	for (i = 0; i < IN_IMAGE; i++) {
-		const unsigned k = in_image[i], token = get(&b, 4);
+		const unsigned k = in_image[i];
+		unsigned token;
 
+		if (!machine_has(m, k))
+			continue;
+		token = get(&b, 4);
 		if (machine_in_image(m, g, k))
 			*machine_byte(m, t, k) = (uint8_t)token;
 		bv |= (uint64_t)get(&b, 1) << comp_id[k];
@@ -201,7 +208,6 @@ static void unpack_image(struct machine *m, uint64_t word, unsigned g)
 		return;
 	if (m->sys.insn >= XST_INSN_XSAVEC)
 		xcomp_bv |= XST_XCOMP_COMPACT | (m->sys.mask & XST_MASK_TILECFG);
-	memset(machine_header(m, t, false), 0, XST_EXT_OFFSET - XST_HEADER_OFFSET);
 	machine_header(m, t, false)[0] = bv;
 	machine_header(m, t, false)[1] = xcomp_bv;
 }
@@ -237,7 +243,8 @@ void unpack_guest(struct machine *m, const uint64_t word[2], unsigned g)
 	guest->user = v == NONE ? NULL : m->ctx[v];
 	ctx->pkru = get(&b, 4);
 	for (k = 0; k < COMPS; k++)
-		m->want[t][k] = (uint8_t)get(&b, 4);
+		if (machine_has(m, k))
+			m->want[t][k] = (uint8_t)get(&b, 4);
 	guest->xcr0 = xcr0_mask(get(&b, 4));
 	guest->xss = (uint64_t)get(&b, 2) << XST_COMP_CET_U;
 	guest->xfd = (uint64_t)get(&b, 1) << XST_COMP_TILEDATA;

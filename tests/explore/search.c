@@ -216,12 +216,15 @@ static bool expand(struct store *t, struct search *s, uint32_t at)
 	bool clean = true;
 
 	machine_unpack(s->m, &from);
-	for (e = 0; e < event_count; e++)
+	for (e = 0; e < event_count; e++) {
+		if (!event_happens(s->m, e))
+			continue;
 		for (c = 0; c < CPUS; c++)
 			for (a = 0; a < events[e].args; a++)
-				if (event_can(s->m, e, c, a))
+				if (events[e].can(s->m, c, a))
 					todo[count++] = (struct step){(uint8_t)e, (uint8_t)c, (uint8_t)a,
 								      0, 0};
+	}
 	for (a = 0; a < count; a++)
 		if (!expand_event(t, s, at, &from, &todo[a], &clean))
 			return false;

@@ -7,7 +7,10 @@
 
 /* @how a check is violated; not said twice, nor when it is not made. */
 void breaks(struct machine *m, enum check check, const char *how);
-unsigned cur(const struct machine *m, unsigned c);
+static inline unsigned cur(const struct machine *m, unsigned c)
+{
+	return machine_task(m, m->cpu[c].cur);
+}
 unsigned thread(const struct machine *m, unsigned c);
 bool runs_nowhere(const struct machine *m, unsigned t);
 void switched(struct machine *m, unsigned c, unsigned t);
