@@ -717,7 +717,7 @@ def used():
     for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's")]:
         error(run("record", *args, "--", "true"), 2, words, f"record {args}")
     turns, n = os.path.abspath(sys.argv[4]), 150
-    hows = ["keep", "x87", "sse", "avx"]
+    hows = ["keep", "x87", "sse", "avx", "opmask", "zmm", "hi16"]
     script = "".join(f"'{turns}' t-{how} {how} {n} & " for how in hows) + "wait"
     r = run("record", "--with", "bpf", "-o", at("u.xst"), "--", "sh", "-c", script)
     if r.returncode == 3:
@@ -731,8 +731,8 @@ def used():
     for how in hows:
         p = n_of.get("t-" + how, {"slots": 0, "used_slots": 0})
         print(f"{how}: {p['slots']} slots, {p['used_slots']} used")
-        if how == "avx" and not p["slots"]:
-            continue # this CPU has no AVX
+        if how in hows[3:] and not p["slots"]:
+            continue # not on this CPU
         check(p["slots"] >= n - 1, f"{how}: {p}")
         # The first slot that is saved cannot be compared; signals and the loader come before the turns.
         check(p["used_slots"] <= 8 if how == "keep" else p["used_slots"] >= n - 8, f"used by {how}: {p}")
