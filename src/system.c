@@ -65,14 +65,15 @@ static uint64_t apart_mask(const struct xst_caps *caps, uint64_t want, enum xst_
 	return mask;
 }
 
-/* The supervisor components that guests are to have. */
+/* The supervisor components that guests are to have. Some CPUs list CET_S and give it no size. */
 static uint64_t guest_super(const struct xst_system *sys, uint64_t want)
 {
+	if (sys->insn != XST_INSN_XSAVES)
+		return 0;
 	if (want & XST_MASK_GUEST_ONLY)
 		want |= XST_MASK_TASK_SUPER;
-	return sys->insn == XST_INSN_XSAVES
-		       ? want & sys->caps.xss & (XST_MASK_TASK_SUPER | XST_MASK_GUEST_ONLY)
-		       : 0;
+	return want & sys->caps.xss & xst_caps_placed(&sys->caps) &
+	       (XST_MASK_TASK_SUPER | XST_MASK_GUEST_ONLY);
 }
 
 /* Does a restore of @image, one of @sys's own, stay in @sys? */

@@ -44,7 +44,9 @@ enum xst_avoid {
 struct xst_profile {
 	uint64_t mask; /* by default */
 	uint64_t max;  /* at most: with what is dynamic, which takes a permission (perm.h) */
-	uint32_t bytes, max_bytes; /* of an image, or of an area with all its images, for these */
+	/* Of an image, or of an area with all its images, for these; 0 where CPUID gives one of
+	 * them no place. */
+	uint32_t bytes, max_bytes;
 };
 
 struct xst_system {
