@@ -121,6 +121,9 @@ def traces():
         packed = open(at("t.xst"), "rb").read()
         for got in [sim(at("t.xst")), sim("-", data=packed), sim("-", data=lzma.compress(packed))]:
             check(counts(got[0]) == counts(doc) and got[0]["check"] == c, f"{path} differs as records")
+        # What was assumed can be taken from records again.
+        for args in ["--sections", "none"], ["--signals", "none"]:
+            check(counts(sim(at("t.xst"), *args)[0]) == counts(sim(path, *args)[0]), f"{path}: {args} of records")
         many = row(doc, "laziest")["interrupts"]
         hypo = sim(path, "--hypothetical")[0]
         check(any(p["hypothesis"] for p in hypo["policies"]), "no hypothetical rows")

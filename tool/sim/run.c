@@ -119,10 +119,27 @@ static int write_records(struct run *run, struct rec *recs, size_t count)
 	return 0;
 }
 
+/* Records have what was assumed when they were made; it can be taken away. */
+static void drop_assumed(const struct sim_plan *plan, struct rec *recs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct rec *r = &recs[i];
+
+		if ((r->kind == REC_SECTION && plan->sections == SLOTS_SECTIONS_NONE &&
+		     (r->flags & REC_ASSUMED)) ||
+		    (r->kind == REC_SIGNAL && plan->signals == SLOTS_SIGNALS_NONE &&
+		     (r->flags & REC_ASSUMED)))
+			recs[i] = (struct rec){ .wait_ns = r->wait_ns, .kind = REC_PAUSE };
+	}
+}
+
 static int put(void *arg, struct rec *recs, size_t count)
 {
 	struct run *run = arg;
 
+	if (run->summed && (run->plan->sections == SLOTS_SECTIONS_NONE ||
+			    run->plan->signals == SLOTS_SIGNALS_NONE))
+		drop_assumed(run->plan, recs, count);
 	/* Written before the reader's flags are in them. */
 	if (run->writing && write_records(run, recs, count)) {
 		run->why = run->failed[0] ? run->failed : "the records cannot be written";
