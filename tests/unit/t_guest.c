@@ -5,6 +5,8 @@
  */
 #include "t.h"
 
+#include <xst/kernel.h>
+
 #include "cases.h"
 #include "guests.h"
 
@@ -78,6 +80,42 @@ static void kernel_threads_cost_nothing(void **state)
 			assert_true(c->saves - saves <= n);
 		}
 		assert_int_equal(c->loads - loads, policy->keep_owner ? 0 : 10);
+	}
+}
+
+/* A section that may be preempted, in a stay: the guest's context is what it comes back to. */
+static void a_preemptible_section(void **state)
+{
+	static XST_AREA(area, RIG_BYTES);
+	struct xst_section section;
+	unsigned p;
+
+	(void)state;
+	for (p = 0; p < XST_POLICY_COUNT; p++) {
+		up(XST_INSN_XSAVES, INTEL, CET, WANT, xst_policy_at(p)->name);
+		guest_enable(&g, 0, 0);
+		assert_int_equal(xst_section_init(&g.r.sys, &section, area, sizeof(area)), XST_OK);
+		rig_go(&g.r, 0, &g.r.task[0]);
+		rig_put(&g.r, 0, XST_COMP_AVX, 0x11);
+		xst_guest_load(&g.r.cpu[0], &g.vcpu[0]);
+		guest_put(&g, 0, 0, XST_COMP_AVX, 0x21);
+		guest_put(&g, 0, 0, XST_COMP_CET_U, 0x22);
+		assert_int_equal(xst_section_begin(&g.r.cpu[0], &section), XST_OK);
+		assert_int_equal(held(&g.r.hw[0], XST_COMP_AVX), 0);
+		fill(&g.r.hw[0], XST_COMP_AVX, 0x99);
+		/* Preempted, by a task that enters user mode. */
+		xst_switch(&g.r.cpu[0], &section.ctx, &g.r.task[1]);
+		assert_int_equal(rig_see(&g.r, 0, XST_COMP_AVX), 0);
+		assert_int_equal(held(&g.r.hw[0], XST_COMP_CET_U), 0);
+		xst_switch(&g.r.cpu[0], &g.r.task[1], &section.ctx);
+		xst_section_resume(&g.r.cpu[0], &section);
+		assert_int_equal(held(&g.r.hw[0], XST_COMP_AVX), 0x99);
+		xst_section_end(&g.r.cpu[0], &section);
+		assert_int_equal(guest_see(&g, 0, 0, XST_COMP_AVX), 0x21);
+		assert_int_equal(guest_see(&g, 0, 0, XST_COMP_CET_U), 0x22);
+		xst_guest_put(&g.r.cpu[0], &g.vcpu[0]);
+		assert_int_equal(rig_see(&g.r, 0, XST_COMP_AVX), 0x11);
+		assert_int_equal(g.r.hw[0].surprise, 0);
 	}
 }
 
@@ -454,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exits_move_nothing),
 		cmocka_unit_test(kernel_threads_cost_nothing),
+		cmocka_unit_test(a_preemptible_section),
 		cmocka_unit_test(profiles),
 		cmocka_unit_test(making_one),
 		CASE("ABI-11", no_tiles_to_be_had),

@@ -268,12 +268,20 @@ static void turn_xcr0(unsigned c)
 	       "IA32_XSS is refused");
 }
 
+/* The kernel uses registers itself, tiles too where there are any. */
 static void section(unsigned c)
 {
-	if (xst_kernel_begin(&g.r.cpu[c], XST_NEED_EFI))
+	static XST_AREA(tiles[RIG_CPUS], XST_TILES_BYTES);
+	const bool amx = !below(3) && !xst_kernel_give_tiles(&g.r.cpu[c], tiles[c], sizeof(tiles[c]));
+
+	if (xst_kernel_begin(&g.r.cpu[c], XST_NEED_EFI | (amx ? XST_NEED_TILES : 0))) {
+		expect(false, "a section is refused");
 		return;
+	}
 	fill(&g.r.hw[c], XST_COMP_SSE, 0x99);
 	fill(&g.r.hw[c], XST_COMP_AVX, 0x99);
+	if (amx)
+		fill(&g.r.hw[c], TILE, 0x99);
 	xst_kernel_end(&g.r.cpu[c]);
 }
 
