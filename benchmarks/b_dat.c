@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How fast trace-cmd's files are read: b_dat TRACE.DAT. Beside it what its library takes to hand out the
- * same events to somebody who looks at none of them, and to one who asks it for the fields that matter.
- * Each round measures all, one after the other; by the wall's clock, since ours reads in a process of its
- * own, and the median of the rounds is told.
+ * How fast trace-cmd's files are read: b_dat TRACE.DAT. Beside it what its library takes to hand out
+ * the same events to somebody who looks at none of them, and to one who asks it for the fields that
+ * matter. Each round measures all, one after the other; by the wall's clock, since ours reads in a
+ * process of its own, and the median of the rounds is told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,9 +90,11 @@ static double by_us(const char *path, bool records)
 	char err[400] = "";
 	double t = now();
 	struct slots *slots = slots_new(&sink, SLOTS_SIGNALS_AUTO, SLOTS_SECTIONS_AUTO);
-	const struct trace_sink events = { records ? slots_event : look, records ? (void *)slots : &sum };
+	const struct trace_sink events = { records ? slots_event : look,
+					   records ? (void *)slots : &sum };
 
-	if (trace_read_dat(path, &events, &tally, err, sizeof(err)) || (records && slots_end(slots))) {
+	if (trace_read_dat(path, &events, &tally, err, sizeof(err)) ||
+	    (records && slots_end(slots))) {
 		fprintf(stderr, "%s\n", err);
 		exit(1);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * xstate record: run a command while the machine's switches and FPU events are recorded, by programs in the
- * kernel (record/bpf.h) or by perf.
+ * xstate record: run a command while the machine's switches and FPU events are recorded, by programs
+ * in the kernel (record/bpf.h) or by perf.
  */
 #include "cmd.h"
 
@@ -251,8 +251,8 @@ static int keep_data(const char *data, struct outfile *to)
 }
 
 /*
- * Does this kernel hash its random pool in vector registers? Its symbols tell, where they may be read;
- * where not, it does, as most do.
+ * Does this kernel hash its random pool in vector registers? Its symbols tell, where they may be
+ * read; where not, it does, as most do.
  */
 static enum slots_sections pool_sections(void)
 {
@@ -392,15 +392,16 @@ static int make_any(int with, char **command, int words, struct outfile *out, st
 		if (status != UI_CANNOT || !why[0])
 			return status;
 		if (with == WITH_BPF)
-			return ui_error(usage.cmd, UI_CANNOT, "BPF programs cannot record here: %s", why);
+			return ui_error(usage.cmd, UI_CANNOT, "BPF programs cannot record here: %s",
+					why);
 	}
 	if (make_temp(data, sizeof(data)))
 		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
 				strerror(errno));
 	status = make(data, command, words, out, keep);
 	if (status == UI_OK && why[0])
-		ui_note("recorded by perf, which cannot tell used slots from live ones, since BPF programs "
-			"cannot record here: %s", why);
+		ui_note("recorded by perf, which cannot tell used slots from live ones, since BPF "
+			"programs cannot record here: %s", why);
 	unlink(data);
 	return status;
 }
@@ -428,7 +429,8 @@ int cmd_record(int argc, char **argv)
 	if (!first)
 		return ui_error(usage.cmd, UI_USAGE, "name a command after '--'");
 	if (keep && with == WITH_BPF)
-		return ui_error(usage.cmd, UI_USAGE, "--keep is perf's file, and --with bpf uses no perf");
+		return ui_error(usage.cmd, UI_USAGE,
+				"--keep is perf's file, and --with bpf uses no perf");
 	if (!is_there(argv[first]))
 		return ui_error(usage.cmd, UI_USAGE, "%s: no such command", argv[first]);
 	catch_signals();

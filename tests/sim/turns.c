@@ -4,7 +4,7 @@
  *
  *	turns NAME keep|x87|sse|avx|opmask|zmm|hi16 N
  *
- * Between two sleeps nothing but these instructions runs in user mode, no library and no compiler's idea.
+ * Between two sleeps nothing but these instructions runs in user mode: no library, no compiler's idea.
  */
 #include <stdint.h>
 #include <stdlib.h>

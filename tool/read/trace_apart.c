@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A reader in a process of its own. A library that was made for files its own program wrote may crash on
- * one that was cut off or changed; then it is the file that is refused, and not our process that is
- * gone. Events come through a pipe, so reading and replaying run at the same time.
+ * A reader in a process of its own. A library that was made for files its own program wrote may crash
+ * on one that was cut off or changed; then it is the file that is refused, and not our process that
+ * is gone. Events come through a pipe, so reading and replaying run at the same time.
  */
 #include "read/trace_apart.h"
 
@@ -154,7 +154,8 @@ int trace_read_apart(trace_reader *reader, const char *path, const struct trace_
 		if (result && last.err[0])
 			snprintf(err, errlen, "%s", last.err);
 	} else if (wanted) {
-		snprintf(err, errlen, "%s: broken or cut off: what reads such files fell over it", path);
+		snprintf(err, errlen, "%s: broken or cut off: what reads such files fell over it",
+			 path);
 	}
 	return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * trace-cmd's trace.dat. Its own library unpacks the file and puts the CPUs' events in order; what is
- * in an event is read here, where the file's own description says it is.
+ * trace-cmd's trace.dat. Its own library unpacks the file and puts the CPUs' events in order; what
+ * is in an event is read here, where the file's own description says it is.
  */
 #include "read/trace.h"
 

@@ -183,8 +183,8 @@ int trace_input_of(struct trace_input *in, int fd, const char *name)
 	if (read_head(in))
 		return -1;
 	if (unpacker(in)) {
-		snprintf(in->why, sizeof(in->why), "packed; unpack it first, %s FILE | xstate sim -",
-			 unpacker(in));
+		snprintf(in->why, sizeof(in->why),
+			 "packed; unpack it first, %s FILE | xstate sim -", unpacker(in));
 		return -1;
 	}
 	if (in->head_len < sizeof(xz) || memcmp(in->head, xz, sizeof(xz)))

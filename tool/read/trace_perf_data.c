@@ -43,7 +43,7 @@ static int start(const char *path, int words, int *fd, pid_t *pid)
 	return err;
 }
 
-/* Some broken files have no end for it: more of a CPU's time than any sound one takes is too much. */
+/* Some broken files have no end for it: more CPU time than any sound one takes is too much. */
 static void limit(const char *path, pid_t pid)
 {
 	const rlim_t base = 10, for_each_mb = 10;
@@ -56,7 +56,7 @@ static void limit(const char *path, pid_t pid)
 	(void)prlimit(pid, RLIMIT_CPU, &r, NULL);
 }
 
-/* The last line of perf's complaints, as ": line"; or nothing. The ones before are often of no consequence. */
+/* The last line of perf's complaints, as ": line"; or nothing. Those before are of no consequence. */
 static void complaint(int words, char *line, size_t size)
 {
 	char text[4096], *end, *p;

@@ -35,7 +35,9 @@ struct bpf_recorder {
 /* The kernel's own words, for one who looks: XSTATE_BPF_LOG=1. */
 static int say(enum libbpf_print_level level, const char *format, va_list args)
 {
-	return level != LIBBPF_DEBUG && getenv("XSTATE_BPF_LOG") ? vfprintf(stderr, format, args) : 0;
+	if (level == LIBBPF_DEBUG || !getenv("XSTATE_BPF_LOG"))
+		return 0;
+	return vfprintf(stderr, format, args);
 }
 
 /* TASK_DEAD and TASK_IDLE are not among the bits that tracepoints print. Ref: Linux, sched.h */
@@ -108,7 +110,8 @@ static bool describe(struct event_config *c)
 static void explain(char *why, size_t size, const char *what, int error)
 {
 	if (error == EPERM || error == EACCES)
-		snprintf(why, size, "the kernel refuses bpf()%s", geteuid() ? ", which is root's" : "");
+		snprintf(why, size, "the kernel refuses bpf()%s",
+			 geteuid() ? ", which is root's" : "");
 	else
 		snprintf(why, size, "%s: %s", what, strerror(error));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recording with programs inside the kernel, events.bpf.c: without perf, and with an answer whether a
- * slot used the registers, since saved images are compared.
+ * Recording with programs inside the kernel, events.bpf.c: without perf, and with an answer whether
+ * a slot used the registers, since saved images are compared.
  */
 #ifndef RECORD_BPF_H
 #define RECORD_BPF_H
@@ -18,8 +18,8 @@ struct bpf_recorder;
  * bpf_recorder_open() - the programs are loaded and run from here on.
  * @why: out, on failure: why this machine cannot, half a sentence.
  *
- * Return: NULL when it cannot: no root, a kernel without BTF, without the x86_fpu tracepoints or before
- * 6.2, a CPU without XSAVE, or no memory.
+ * Return: NULL when it cannot: no root, a kernel without BTF, without the x86_fpu tracepoints or
+ * before 6.2, a CPU without XSAVE, or no memory.
  */
 struct bpf_recorder *bpf_recorder_open(char *why, size_t size);
 

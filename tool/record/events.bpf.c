@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The scheduler's and the FPU's tracepoints, as programs inside the kernel: what happened, and for a task
- * that leaves, whether the image that was saved is another one than that saved before. So a slot that
- * used the registers is told from one in which they were merely live.
+ * The scheduler's and the FPU's tracepoints, as programs inside the kernel: what happened, and for a
+ * task that leaves, whether the image that was saved is another one than that saved before. So a slot
+ * that used the registers is told from one in which they were merely live.
  *
  * An image is compared by a digest of its values. A component that is INIT counts as one that holds
- * the values of INIT: hardware may mark it in use or not. Words are read through bpf_rdonly_cast() (Linux
- * 6.2), which a kernel in lockdown has too; bpf_probe_read_kernel() it has not.
+ * the values of INIT: hardware may mark it in use or not. Words are read through bpf_rdonly_cast()
+ * (Linux 6.2), which a kernel in lockdown has too; bpf_probe_read_kernel() it has not.
  *
  * Compiled by clang for BPF. Structs are the kernel's: only the fields used, found by its BTF.
  */
@@ -155,9 +155,11 @@ static __always_inline __u64 digest_legacy(__u64 image, __u64 live, const struct
 
 	/* FCW is 37FH and MXCSR 1F80H in INIT: a word of either is moved to 0 there. */
 	if (live & 1)
-		sum += digest_words(image, 3, 1000) - mix(0x37f, 1000) + digest_words(image + 32, 16, 1032);
+		sum += digest_words(image, 3, 1000) - mix(0x37f, 1000) +
+		       digest_words(image + 32, 16, 1032);
 	if (live & 2)
-		sum += mix(x->i387.mxcsr ^ 0x1f80, 1003) + digest_words(image + XMM_OFFSET, 32, 1160);
+		sum += mix(x->i387.mxcsr ^ 0x1f80, 1003) +
+		       digest_words(image + XMM_OFFSET, 32, 1160);
 	return sum;
 }
 

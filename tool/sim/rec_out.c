@@ -34,8 +34,8 @@ int rec_out_put(struct rec_out *o, enum rec_kind kind, unsigned cpu, uint32_t ta
 	/* All before it, the pause too. */
 	if (kind == REC_END)
 		arg = o->written;
-	return rec_out_add(o, (struct rec){ (uint32_t)wait, task, (uint16_t)cpu, (uint8_t)kind, (uint8_t)flags,
-				    arg });
+	return rec_out_add(o, (struct rec){ (uint32_t)wait, task, (uint16_t)cpu, (uint8_t)kind,
+					    (uint8_t)flags, arg });
 }
 
 int rec_out_name(struct rec_out *o, const char *name)

@@ -45,7 +45,9 @@ static int rename_task(struct slots *s, unsigned id, uint32_t n, const char *nam
 {
 	if (!task_rename(&s->t.task[n], name))
 		return 0;
-	return slots_put(s, REC_RENAME, id, n, 0, 0) || rec_out_name(&s->out, s->t.task[n].name) ? -1 : 0;
+	if (slots_put(s, REC_RENAME, id, n, 0, 0))
+		return -1;
+	return rec_out_name(&s->out, s->t.task[n].name);
 }
 
 /* The task of @pid; one that was running when the trace began is met here first. */
@@ -75,7 +77,8 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
 		s->gaps++;
-		if (slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL, slot_arg(s, 0, other->seen)))
+		if (slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL,
+			      slot_arg(s, 0, other->seen)))
 			return -1;
 		other->task = IDLE;
 		other->user = false;

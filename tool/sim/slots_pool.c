@@ -20,8 +20,8 @@ static int stir(struct slots *s, unsigned id, unsigned bytes)
 }
 
 /*
- * The fork that was last on this CPU. A parent that sleeps right behind it, in vfork(), never got to user
- * mode: its registers are still live, or a block was full. So the trace shows how full the pool is.
+ * The fork that was last on this CPU. A parent that sleeps right behind it, in vfork(), never got to
+ * user mode: its registers are still live, or a block was full. So the trace shows how full the pool is.
  */
 int slots_settle_fork(struct slots *s, unsigned id)
 {
@@ -36,8 +36,9 @@ int slots_settle_fork(struct slots *s, unsigned id)
 }
 
 /*
- * A parent releases a child that is over when it waits for it: at once, coming from user mode, or, when it had to
- * sleep, before it goes back there. Where the trace does not show calls of wait(), it is taken to sleep in one.
+ * A parent releases a child that is over when it waits for it: at once, coming from user mode, or,
+ * when it had to sleep, before it goes back there. Where the trace does not show calls of wait(), it is
+ * taken to sleep in one.
  */
 int slots_release_children(struct slots *s, unsigned id, struct task *t)
 {
@@ -65,7 +66,7 @@ int slots_wait(struct slots *s, unsigned id)
 	return slots_release_children(s, id, t);
 }
 
-/* The parent is told at the very end, when the memory is given back: long after sched_process_exit. */
+/* The parent is told at the very end, when memory is given back: long after sched_process_exit. */
 int slots_tell_parent(struct slots *s, unsigned id, const struct task *t)
 {
 	struct task *parent;
