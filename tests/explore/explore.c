@@ -4,7 +4,7 @@
  *
  *   machine.c   the machine and its states as a few bytes
  *   events.c    what can happen, and what must hold afterwards: the place to add an event
- *   frames.c    the same of signal frames and tiles
+ *   frames.c    the same of signal frames and tiles; sections.c of the kernel's own use
  *   guests.c    of virtual CPUs; guest_state.c what their owners do with them
  *   search.c    breadth first, every state once
  *   print.c     a violation as text, and back

@@ -36,6 +36,14 @@ void run_grow(struct machine *m, unsigned c, unsigned t);
 bool can_idle(const struct machine *m, unsigned c, unsigned a);
 void run_idle(struct machine *m, unsigned c, unsigned a);
 
+/* Events of sections.c, for the table. */
+bool can_begin(const struct machine *m, unsigned c, unsigned need);
+void run_begin(struct machine *m, unsigned c, unsigned need);
+bool can_end(const struct machine *m, unsigned c, unsigned a);
+void run_end(struct machine *m, unsigned c, unsigned a);
+bool can_irq(const struct machine *m, unsigned c, unsigned need);
+void run_irq(struct machine *m, unsigned c, unsigned need);
+
 /* What a guest does between enter and exit. */
 enum deed {
 	DEED_NOTHING,
