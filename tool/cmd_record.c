@@ -185,8 +185,8 @@ static void tell_end(const char *command, int status)
 		ui_note("%s ended with status %d", command, status);
 }
 
-/* 0, or the exit status. */
-static int record(const char *data, char **command, int words)
+/* @sections: out, the kernel's sections will be seen. 0, or the exit status. */
+static int record(const char *data, char **command, int words, bool *sections)
 {
 	char **argv = calloc((size_t)words + 20, sizeof(*argv));
 	unsigned n = 0, have = 0;
@@ -215,6 +215,7 @@ static int record(const char *data, char **command, int words)
 		argv[n++] = "-e";
 		argv[n++] = (char *)(uintptr_t)groups[i];
 	}
+	*sections = have >> (GROUPS - 1) & 1;
 	if (!(have & 2))
 		ui_note("this kernel has no x86_fpu tracepoints: which slots used the registers will be "
 			"assumed");
@@ -338,14 +339,17 @@ static int make(const char *data, char **command, int words, struct outfile *out
 {
 	const char *path = out->path;
 	struct sim_totals n;
+	enum slots_sections assumed;
+	bool sections = false;
 	char err[400];
-	int status = record(data, command, words);
+	int status = record(data, command, words, &sections);
 
 	if (status == UI_OK && keep->f)
 		status = keep_data(data, keep);
 	if (status != UI_OK)
 		return status;
-	if (sim_convert(data, out, pool_sections(), &n, err, sizeof(err)))
+	assumed = sections ? SLOTS_SECTIONS_NONE : pool_sections();
+	if (sim_convert(data, out, assumed, &n, err, sizeof(err)))
 		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
 	sum_up(path, &n);
 	return UI_OK;

@@ -22,6 +22,7 @@ _Static_assert(EVENT_COMM == TRACE_COMM, "a name is a name");
 
 #define PROGRAMS_MAX 16
 #define LOOK_MS      20
+#define PATIENCE     100 /* looks, for a command that was told to end */
 
 struct bpf_recorder {
 	struct bpf_object *object;
@@ -230,7 +231,7 @@ int bpf_recorder_run(struct bpf_recorder *r, char **command, const struct trace_
 {
 	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
 	const struct trace_event sees = { .kind = TRACE_SIGRETURNS, .pid = -1 };
-	bool told = false;
+	unsigned told = 0; /* that it shall end: so many looks ago */
 	pid_t pid = -1;
 	int how = 0;
 
@@ -241,10 +242,11 @@ int bpf_recorder_run(struct bpf_recorder *r, char **command, const struct trace_
 	*status = start(command, &pid);
 	if (*status)
 		return -1;
-	while (waitpid(pid, &how, WNOHANG) == 0) {
+	while (waitpid(pid, &how, WNOHANG) == 0 && told < PATIENCE) {
 		ring_buffer__consume(r->ring);
-		if ((*stopped || r->failed) && !told)
-			told = !kill(pid, SIGTERM);
+		if ((*stopped || r->failed) && !told++)
+			(void)kill(pid, SIGTERM);
+		told += told > 0;
 		nanosleep(&look, NULL);
 	}
 	detach(r);
