@@ -110,11 +110,26 @@ int xst_guest_destroy(struct xst_cpu *cpu, struct xst_guest *guest)
 	return XST_OK;
 }
 
+/* The components that such writes are about: all that hardware would let through. */
+static uint64_t within_reach(const struct xst_system *sys, uint32_t direct)
+{
+	uint64_t mask = 0;
+
+	if (direct & XST_DIRECT_XCR0)
+		mask |= sys->caps.xcr0;
+	if (direct & XST_DIRECT_XSS)
+		mask |= sys->caps.xss;
+	if ((direct & XST_DIRECT_XFD) && sys->caps.xfd)
+		mask |= sys->caps.xcr0 & XST_MASK_DYNAMIC;
+	if ((direct & XST_DIRECT_SSP) && sys->caps.cet_ss && !sys->guest_cet_s)
+		mask |= XST_MASK_CET_S;
+	return mask;
+}
+
 int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, uint32_t direct,
 			 struct xst_diag *diag)
 {
-	const uint64_t seen = (direct & XST_DIRECT_XCR0 ? sys->caps.xcr0 : 0) |
-			      (direct & XST_DIRECT_XSS ? sys->caps.xss : 0);
+	const uint64_t seen = within_reach(sys, direct);
 
 	if (direct & ~(XST_DIRECT_XCR0 | XST_DIRECT_XSS | XST_DIRECT_XFD | XST_DIRECT_SSP))
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_DIAG_NO_COMPONENT, 0, 0, direct,
@@ -122,7 +137,7 @@ int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, 
 	if (seen & ~guest->mask)
 		return xst_diag_set(diag, XST_ERR_DENIED, xst_mask_first(seen & ~guest->mask), 0,
 				    guest->mask, seen,
-				    "the guest could enable a component that it may not have");
+				    "the guest could reach a component that it may not have");
 	guest->direct = direct;
 	return XST_OK;
 }
@@ -307,6 +322,7 @@ static void make_init(struct xst_cpu *cpu, struct xst_guest *guest, uint64_t mas
 	if (cpu->cur == &guest->ctx && (cpu->bits & XST_B_LIVE) && cpu->sys->xgetbv1 &&
 	    !(mask & ~XST_MASK_USER) && !(xst_w_xinuse(cpu->world) & mask))
 		return;
+	XST_ASSERT(!guest->running);
 	xst_ctx_flush(cpu, &guest->ctx);
 	bv = xst_get64(guest->ctx.area, XST_OFF_XSTATE_BV);
 	if (!(bv & mask))

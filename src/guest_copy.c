@@ -15,6 +15,12 @@ uint32_t xst_guest_copy_bytes(const struct xst_system *sys, const struct xst_gue
 	return bytes > (int)XST_KVM_XSAVE_BYTES ? (uint32_t)bytes : XST_KVM_XSAVE_BYTES;
 }
 
+static void flush(struct xst_cpu *cpu, struct xst_guest *guest)
+{
+	XST_ASSERT(!guest->running);
+	xst_ctx_flush(cpu, &guest->ctx);
+}
+
 /*
  * The guest as a task that has its own PKRU: @ctx is a copy, the image is the guest's. Supervisor
  * components stay where they are, and what IA32_XFD disables counts as INIT: hardware neither saves
@@ -48,7 +54,7 @@ int xst_guest_copy_out(struct xst_cpu *cpu, struct xst_guest *guest, void *to, s
 		return xst_diag_set(diag, XST_ERR_NEED_BYTES, XST_DIAG_NO_COMPONENT, 0,
 				    xst_guest_copy_bytes(sys, guest), bytes,
 				    "the guest's state is larger than that");
-	xst_ctx_flush(cpu, &guest->ctx);
+	flush(cpu, guest);
 	t = as_task(sys, guest, &ctx);
 	err = xst_uabi_layout(sys, t.mask, &layout, diag);
 	if (!err)
@@ -142,7 +148,7 @@ int xst_guest_copy_in(struct xst_cpu *cpu, struct xst_guest *guest, const void *
 	struct xst_cet cet;
 	int err;
 
-	xst_ctx_flush(cpu, &guest->ctx);
+	flush(cpu, guest);
 	t = as_task(sys, guest, &ctx);
 	err = xst_uabi_layout(sys, t.mask, &layout, diag);
 	if (err)
@@ -163,7 +169,7 @@ int xst_guest_copy_in(struct xst_cpu *cpu, struct xst_guest *guest, const void *
 
 void xst_guest_get_cet(struct xst_cpu *cpu, struct xst_guest *guest, struct xst_cet *cet)
 {
-	xst_ctx_flush(cpu, &guest->ctx);
+	flush(cpu, guest);
 	read_cet(cpu->sys, guest, cet);
 }
 
@@ -210,7 +216,7 @@ int xst_guest_set_cet(struct xst_cpu *cpu, struct xst_guest *guest, const struct
 
 	if (err)
 		return err;
-	xst_ctx_flush(cpu, &guest->ctx);
+	flush(cpu, guest);
 	write_cet(cpu->sys, guest, cet);
 	xst_ctx_changed(cpu, &guest->ctx);
 	return XST_OK;

@@ -109,8 +109,8 @@ int xst_guest_destroy(struct xst_cpu *cpu, struct xst_guest *guest);
  * @direct: XST_DIRECT_*.
  * @diag:   out, optional.
  *
- * Hardware judges such a write by what the CPU has, not by what the guest may have, so XCR0 and
- * IA32_XSS can be left to the guest only where these are the same.
+ * Hardware judges such a write by what the CPU has, not by what the guest may have, so a register can
+ * be left to the guest only if it may have all that the register is about.
  *
  * Context: ring 0; the guest does not run.
  * Return:  XST_OK; XST_ERR_DENIED: the CPU has a component that the guest may not have;

@@ -367,6 +367,11 @@ static void direct_writes(void **state)
 	assert_int_equal(xst_guest_set_direct(&g.r.sys, v, 1u << 7, &d), XST_ERR_INVALID);
 	v->mask &= ~XST_MASK_AMX;
 	assert_int_equal(xst_guest_set_direct(&g.r.sys, v, XST_DIRECT_XCR0, &d), XST_ERR_DENIED);
+	assert_int_equal(xst_guest_set_direct(&g.r.sys, v, XST_DIRECT_XFD, &d), XST_ERR_DENIED);
+	assert_int_equal(d.component, TILE);
+	v->mask &= ~XST_MASK_CET_S;
+	assert_int_equal(xst_guest_set_direct(&g.r.sys, v, XST_DIRECT_SSP, &d), XST_ERR_DENIED);
+	assert_int_equal(d.component, XST_COMP_CET_S);
 	assert_int_equal(v->direct, 0);
 
 	up(XST_INSN_XSAVES, SPR, CET, WANT, "auto");
