@@ -314,9 +314,17 @@ int engine_device_not_available(struct cpu *cpu)
 	return err;
 }
 
+/* FNSAVE takes away what was in place. */
+static void after_flush(struct cpu *cpu)
+{
+	if (lab_system.insn == XST_INSN_FNSAVE)
+		sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
+}
+
 void engine_fork(struct cpu *cpu, struct task *parent, struct task *child)
 {
 	xst_ctx_fork(&cpu->fpu, &parent->fpu, &child->fpu);
+	after_flush(cpu);
 	remember(cpu, EVENT_FORK, parent->id, child->id);
 }
 
@@ -333,9 +341,7 @@ void engine_flush(struct cpu *cpu, struct task *task)
 	struct before before = look(cpu);
 
 	xst_ctx_flush(&cpu->fpu, &task->fpu);
-	/* FNSAVE takes away what was in place. */
-	if (lab_system.insn == XST_INSN_FNSAVE)
-		sides[cpu->id].validations_at_switch = cpu->fpu.n.validations;
+	after_flush(cpu);
 	tell_saved(cpu, &before);
 	remember(cpu, EVENT_FLUSH, task->id, task->id);
 }

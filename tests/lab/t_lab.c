@@ -269,7 +269,7 @@ static void old(const struct lab_machine *machines, size_t count)
 	static const char *const experiments[] = { "yield", "pipe", "pending" };
 	static const char *const few[] = { "eager", "lazy-keep", "deferred", "laziest" };
 	static struct lab_machine m[9];
-	static struct lab_job jobs[9 * (3 * 4 + 1)];
+	static struct lab_job jobs[9 * (3 * 4 + 1) + 1];
 	static char in_turn[200];
 	size_t n = 0;
 
@@ -283,6 +283,11 @@ static void old(const struct lab_machine *machines, size_t count)
 			for (size_t p = 0; p < 4; p++)
 				jobs[n++] = job(experiments[e], few[p], &m[i]);
 		jobs[n] = job("flip", in_turn, &m[i]);
+		jobs[n++].cpus = 1;
+	}
+	/* A fork by FNSAVE takes the parent's registers away. */
+	if (count) {
+		jobs[n] = job("leak", "lazy", &m[0]);
 		jobs[n++].cpus = 1;
 	}
 	run("lab", jobs, n, QUIET_MS);
