@@ -7,8 +7,9 @@
  *
  * Each round measures everything once, one after the other, so that a neighbour slows down all of
  * it; ratios are those within a round, and their median is told. Time is the thread's own, so that
- * waiting for a CPU does not count. Threads are processes here: they share nothing but the records.
+ * waiting for a CPU does not count. Threads are processes here: they share nothing but the file.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/rec_out.h"
+#include "read/trace_compact.h"
 #include "sim/run.h"
 
 #define ROUNDS 7
@@ -75,46 +76,61 @@ static double read_all(const struct records *r)
 	return (double)n * sizeof(*p) / (now() - t);
 }
 
-/* Slots a second through policies @from to @to. */
-static double replay_all(const struct records *r, unsigned from, unsigned to)
+/* The records as a file, which is in memory. */
+static int make_file(struct records *r)
+{
+	const struct rec_header head = { .magic = REC_MAGIC, .version = REC_VERSION };
+	const int fd = memfd_create("records", 0);
+	FILE *f = fdopen(dup(fd), "w");
+
+	r->recs[r->count - 1].cpu = rec_check(rec_sum(0, r->recs, r->count - 1));
+	if (!f || fwrite(&head, sizeof(head), 1, f) != 1 ||
+	    fwrite(r->recs, sizeof(*r->recs), r->count, f) != r->count || fclose(f))
+		exit(1);
+	return fd;
+}
+
+static int replay(void *arg, struct rec *recs, size_t count)
+{
+	return replay_batch(arg, recs, count);
+}
+
+/* Slots a second from the file through policies @from to @to, as the command does it. */
+static double replay_all(int fd, unsigned from, unsigned to)
 {
 	const struct lane_extra none = { LANE_FETCH, false };
 	const struct sim_use use = { .kind = SIM_USE_LIVE };
 	const struct memo_limits usual = { 0 };
 	struct lane *lanes[XST_POLICY_COUNT];
-	static struct rec batch[REC_BATCH];
-	struct replay *replay;
-	static volatile uint64_t sum; /* what a file's reader checks */
+	struct rec_place place = { 0 };
+	struct trace_input in;
+	struct replay *r;
 	struct sim_totals n;
+	char err[256] = "";
 	bool more;
 	double t;
 
 	for (unsigned i = from; i <= to; i++)
 		lanes[i - from] = lane_new(xst_policy_at(i), &none, false);
-	replay = replay_new(&use, lanes, to - from + 1, &usual);
+	r = replay_new(&use, lanes, to - from + 1, &usual);
+	lseek(fd, 0, SEEK_SET);
 	t = now();
-	/* Batches are copied as a file's are by read(). */
-	for (size_t i = 0; i < r->count; i += REC_BATCH) {
-		const size_t part = r->count - i < REC_BATCH ? r->count - i : REC_BATCH;
-
-		memcpy(batch, r->recs + i, part * sizeof(*batch));
-		sum = rec_sum(sum, batch, part);
-		if (replay_batch(replay, batch, part)) {
-			fprintf(stderr, "%s\n", replay_why(replay));
-			exit(1);
-		}
+	if (trace_input_of(&in, dup(fd), "records") ||
+	    trace_read_compact(&in, &place, replay, r, err, sizeof(err)) ||
+	    replay_end(r, &n, &more) || n.switches < SLOTS) {
+		fprintf(stderr, "%s %s\n", err, replay_why(r) ? replay_why(r) : "");
+		exit(1);
 	}
 	t = now() - t;
-	if (replay_end(replay, &n, &more) || n.switches < SLOTS)
-		exit(1);
-	replay_free(replay);
+	trace_input_close(&in);
+	replay_free(r);
 	for (unsigned i = from; i <= to; i++)
 		lane_free(lanes[i - from]);
 	return (double)n.switches / t;
 }
 
 /* The same on all cores at once, each with records enough of its own. */
-static double replay_on_cores(const struct records *r, unsigned policy, long cores)
+static double replay_on_cores(const char *path, unsigned policy, long cores)
 {
 	int ends[2];
 	double sum = 0, one;
@@ -123,7 +139,8 @@ static double replay_on_cores(const struct records *r, unsigned policy, long cor
 		exit(1);
 	for (long i = 0; i < cores; i++)
 		if (!fork()) {
-			one = replay_all(r, policy, policy);
+			/* With a place in the file of its own. */
+			one = replay_all(open(path, O_RDONLY), policy, policy);
 			_exit(write(ends[1], &one, sizeof(one)) != sizeof(one));
 		}
 	for (long i = 0; i < cores; i++) {
@@ -224,19 +241,23 @@ int main(void)
 	struct round rounds[ROUNDS];
 	const int text = make_text();
 	const unsigned deferred = 5;
+	char path[64];
+	int file;
 
 	r->recs = mmap(NULL, (size_t)2 * SLOTS * sizeof(*r->recs), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r->recs == MAP_FAILED || synth_run(&synth, &sink) ||
 	    strcmp(xst_policy_at(deferred)->name, "deferred"))
 		return 1;
+	file = make_file(r);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	for (int i = 0; i < ROUNDS; i++) {
 		struct round *k = &rounds[i];
 
 		k->read = read_all(r);
-		k->one = replay_all(r, deferred, deferred);
-		k->cores = replay_on_cores(r, deferred, cores);
-		k->all = replay_all(r, 0, XST_POLICY_COUNT - 1);
+		k->one = replay_all(file, deferred, deferred);
+		k->cores = replay_on_cores(path, deferred, cores);
+		k->all = replay_all(file, 0, XST_POLICY_COUNT - 1);
 		k->lines = read_text(text);
 	}
 	printf("reading memory            %8.2f GB/s a thread\n", median(rounds, of_read));

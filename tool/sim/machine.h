@@ -17,11 +17,13 @@
 /* What a task is doing. Only those that are even can be switched to. */
 enum { IS_NEW, IS_RUNNING, IS_WAITING, IS_DEAD };
 
+#define LAST_NONE 0xffffu
+
 struct machine_task {
 	uint16_t state;            /* the memo's */
 	uint8_t is;                /* IS_* */
 	uint64_t blind;            /* a byte for each lane */
-	uint16_t last[MEMO_LANES]; /* CPU plus 1 */
+	uint16_t last[MEMO_LANES]; /* CPU, or LAST_NONE */
 } __attribute__((aligned(32)));
 
 struct machine_cpu {
@@ -38,7 +40,7 @@ struct machine_cpu {
 struct machine {
 	struct machine_cpu *cpus;   /* REC_CPUS_MAX */
 	struct machine_task *tasks; /* REC_TASKS_MAX + 1 */
-	uint32_t cpu_count, task_count; /* highest so far; without nobody */
+	uint64_t cpu_count, task_count; /* highest so far; without nobody */
 };
 
 static inline void machine_end(struct machine *m)

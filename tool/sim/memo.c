@@ -39,10 +39,10 @@ static void add_fetches(struct fetches *f, const struct machine_task *t, unsigne
 		const unsigned k = (unsigned)__builtin_ctz(lanes);
 		unsigned i = 0;
 
-		while (i < f->count && f->cpu[i] != t->last[k] - 1u)
+		while (i < f->count && f->cpu[i] != t->last[k])
 			i++;
 		if (i == f->count) {
-			f->cpu[f->count] = t->last[k] - 1u;
+			f->cpu[f->count] = t->last[k];
 			f->lanes[f->count++] = 0;
 		}
 		f->lanes[i] |= (uint8_t)(1u << k);
@@ -71,7 +71,7 @@ static void take_other(const struct memo *m, struct machine_task *o, const struc
 		if (e->other_seen >> k & 1)
 			o->blind &= ~(0xffull << 8 * k);
 		if (e->other_lost >> k & 1)
-			o->last[k] = 0;
+			o->last[k] = LAST_NONE;
 	}
 }
 
@@ -126,7 +126,7 @@ static void begin_task(struct memo *m, uint32_t n)
 
 	t->state = m->fresh;
 	t->blind = 0;
-	memset(t->last, 0, sizeof(t->last));
+	memset(t->last, 0xff, sizeof(t->last));
 	if (n > m->machine->task_count)
 		m->machine->task_count = n;
 }
@@ -171,14 +171,13 @@ enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t k
 enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
 			   uint64_t *quick)
 {
-	const struct memo_entry *e = memo_find(m, key_of(m, cpu, other, event & m->event_mask));
+	const struct memo_entry *e = memo_find(m, key_of(m, cpu, other, event));
 
 	if (!e)
 		return NOT_DONE;
 	if (!e->slow && (!e->lost[0] || !m->machine->cpus[cpu].cur) && !memo_is_wide(m))
-		*quick = QUICK_OF(e->cpu, e->task, e->delta,
-				  QUICK_HERE | (e->own[0] ? QUICK_OWNS : 0) |
-					  (e->others ? QUICK_OTHER : 0));
+		*quick = QUICK_OF(e->cpu, e->task, e->delta, e->others) | QUICK_HERE |
+			 (uint64_t)(e->own[0] & 1) << QUICK_OWNS_SHIFT;
 	return memo_take_slow(m, cpu, other, e);
 }
 
@@ -188,11 +187,13 @@ static enum done run_one(struct memo *m, const struct rec *r, memo_step step)
 	const uint32_t cpu = MEMO_CPU(step), n = MEMO_NEXT(step);
 	struct machine_cpu *c = &m->machine->cpus[cpu];
 	struct machine_task *t = &m->machine->tasks[c->cur], *o = &m->machine->tasks[n];
+	unsigned event;
 
 	if (MEMO_KIND(step) != REC_SWITCH)
 		return memo_run_rare(m, r);
-	return m->quick ? memo_run_quick(m, c, t, o, cpu, n, MEMO_EVENT(step) & m->event_mask)
-			: memo_run_switch(m, c, t, o, cpu, n, MEMO_EVENT(step));
+	event = MEMO_EVENT(step) & m->event_mask;
+	return m->quick ? memo_run_quick(m, c, t, o, cpu, n, event)
+			: memo_run_switch(m, c, t, o, cpu, n, event);
 }
 
 /* The lanes go on by themselves: with @r, if it was not done. */

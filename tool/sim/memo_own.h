@@ -110,14 +110,15 @@ _Static_assert(sizeof(struct memo_entry) == 64, "an entry is a cache line");
 #define QUICK_INDEX(cpu, other, place, event) \
 	((size_t)(cpu) << 13 | (size_t)(other) << 7 | (size_t)(place) << 6 | (event))
 #define QUICK_COUNT (QUICK_STATES << 13)
-#define QUICK_HERE  (1ull << 50) /* there is something; of a CPU that did not begin never */
-#define QUICK_OWNS  (1ull << 48) /* the registers stay who ran's */
-#define QUICK_OTHER (1ull << 49) /* of the CPU: owner[] is true */
-#define QUICK_OF(cpu, task, delta, flags) \
-	((uint64_t)(cpu) | (uint64_t)(task) << 16 | (uint64_t)(delta) << 32 | (flags))
-#define QUICK_CPU(quick)   ((uint16_t)(quick))
-#define QUICK_TASK(quick)  ((uint16_t)((quick) >> 16))
-#define QUICK_DELTA(quick) ((uint16_t)((quick) >> 32))
+#define QUICK_HERE  (1ull << 56) /* there is something; of a CPU that did not begin never */
+#define QUICK_OWNS_SHIFT 63      /* the registers stay who ran's */
+#define QUICK_OF(cpu, task, delta, other) \
+	((uint64_t)(delta) * sizeof(uint64_t) | (uint64_t)(cpu) << 16 | (uint64_t)(task) << 32 | \
+	 (uint64_t)(other) << 48)
+#define QUICK_COUNTED(quick) ((uint16_t)(quick)) /* where the delta's count is, in bytes */
+#define QUICK_CPU(quick)     ((uint16_t)((quick) >> 16))
+#define QUICK_TASK(quick)    ((uint16_t)((quick) >> 32))
+#define QUICK_OTHER(quick)   ((uint8_t)((quick) >> 48))
 
 /* How much one event adds to each counter of each lane. */
 #define COUNTERS (sizeof(struct lane_counts) / sizeof(uint64_t))
@@ -143,7 +144,9 @@ struct memo {
 	uint8_t lane_count;
 	uint8_t displaced;        /* lanes where another CPU may have a task's only copy */
 	bool blind;               /* lanes where use may not be seen */
-	uint8_t event_mask;       /* of a step's event, what somebody looks at */
+	uint8_t event_mask;       /* of a step's event, what somebody looks at: */
+	uint8_t flag_mask;        /* ... the flags, */
+	uint8_t live_mask;        /* ... and MEMO_LIVE, or 0 */
 	struct memo_entry once;   /* not remembered */
 	struct numbers cpu_numbers, task_numbers, deltas;
 	struct lane *lane[MEMO_LANES], *trial[MEMO_LANES];

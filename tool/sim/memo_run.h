@@ -58,8 +58,8 @@ ALWAYS_INLINE uint64_t memo_away(const struct memo *m, const struct machine_task
 
 	for (unsigned left = m->displaced; left; left &= left - 1) {
 		const unsigned k = (unsigned)__builtin_ctz(left), last = t->last[k];
-		const struct machine_cpu *home = &cpus[last ? last - 1 : cpu];
-		const unsigned there = home->owner[k] == task && last != cpu + 1
+		const struct machine_cpu *home = &cpus[last == LAST_NONE ? cpu : last];
+		const unsigned there = home->owner[k] == task && last != cpu && last != LAST_NONE
 					       ? home->dirty & home->other : 0;
 
 		away |= there & 1u << k;
@@ -79,13 +79,13 @@ ALWAYS_INLINE uint64_t memo_place(const struct machine_cpu *c, const struct mach
 	const __m128i is = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_load_si128(owner), task),
 					   _mm_cmpeq_epi32(_mm_load_si128(owner + 1), task));
 	const __m128i last = _mm_load_si128((const __m128i *)(const void *)t->last);
-	const __m128i here = _mm_cmpeq_epi16(last, _mm_set1_epi16((short)(cpu + 1)));
+	const __m128i here = _mm_cmpeq_epi16(last, _mm_set1_epi16((short)cpu));
 
 	place = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(_mm_and_si128(is, here),
 							    _mm_setzero_si128()));
 #else
 	for (unsigned k = 0; k < MEMO_LANES; k++)
-		place |= (unsigned)(c->owner[k] == n && t->last[k] == cpu + 1) << k;
+		place |= (unsigned)(c->owner[k] == n && t->last[k] == cpu) << k;
 #endif
 	return place & c->other;
 }
@@ -99,9 +99,9 @@ ALWAYS_INLINE void memo_set_owner(struct machine_cpu *c, struct machine_task *t,
 	const __m128i own = _mm_load_si128((const __m128i *)(const void *)e->own);
 	const __m128i low = _mm_unpacklo_epi16(own, own), high = _mm_unpackhi_epi16(own, own);
 	const __m128i task = _mm_set1_epi32((int)c->cur);
-	const __m128i here = _mm_set1_epi16((short)(cpu + 1));
+	const __m128i here = _mm_set1_epi16((short)cpu);
 	const __m128i lost = _mm_loadl_epi64((const __m128i *)(const void *)e->lost);
-	const __m128i was = _mm_andnot_si128(_mm_unpacklo_epi8(lost, lost), _mm_load_si128(last));
+	const __m128i was = _mm_or_si128(_mm_unpacklo_epi8(lost, lost), _mm_load_si128(last));
 
 	_mm_store_si128(owner, _mm_or_si128(_mm_and_si128(low, task),
 					    _mm_andnot_si128(low, _mm_load_si128(owner))));
@@ -111,7 +111,7 @@ ALWAYS_INLINE void memo_set_owner(struct machine_cpu *c, struct machine_task *t,
 #else
 	for (unsigned k = 0; k < MEMO_LANES; k++) {
 		c->owner[k] = e->own[k] ? c->cur : c->owner[k];
-		t->last[k] = e->own[k] ? (uint16_t)(cpu + 1) : e->lost[k] ? 0 : t->last[k];
+		t->last[k] = e->own[k] ? (uint16_t)cpu : e->lost[k] ? LAST_NONE : t->last[k];
 	}
 #endif
 }
@@ -154,13 +154,13 @@ ALWAYS_INLINE uint64_t memo_key(const struct memo *m, const struct machine_cpu *
  * @c:     CPU @cpu.
  * @t:     the task that runs there.
  * @o:     the one that comes, @n.
- * @event: struct memo_step's.
+ * @event: a step's, and m->event_mask.
  */
 ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c, struct machine_task *t,
 					struct machine_task *o, uint32_t cpu, uint32_t n,
 					unsigned event)
 {
-	const uint64_t key = memo_key(m, c, t, o, cpu, n, event & m->event_mask);
+	const uint64_t key = memo_key(m, c, t, o, cpu, n, event);
 	const struct memo_entry *e;
 
 	if (UNLIKELY(event & MEMO_SAME) && any_full(t->blind | BYTES(1)) && !MEMO_TWIN(SAME))
@@ -181,19 +181,19 @@ ALWAYS_INLINE enum done memo_run_quick(struct memo *m, struct machine_cpu *c, st
 				       struct machine_task *o, uint32_t cpu, uint32_t n,
 				       unsigned event)
 {
-	const unsigned place = (unsigned)(c->owner[0] == n) & (o->last[0] == cpu + 1) & c->other;
+	const unsigned place = (unsigned)(c->owner[0] == n) & (o->last[0] == cpu) & c->other;
 	uint64_t *quick = &m->quick[QUICK_INDEX(c->state, o->state, place, event)];
 	const uint64_t e = *quick;
-	const uint32_t own = -(uint32_t)(e / QUICK_OWNS & 1);
+	const uint32_t own = (uint32_t)-(int32_t)(e >> QUICK_OWNS_SHIFT);
 
 	if (UNLIKELY(!e))
 		return memo_learn_quick(m, cpu, n, event, quick);
-	c->counts[QUICK_DELTA(e)]++;
+	++*(uint64_t *)(void *)((char *)c->counts + QUICK_COUNTED(e));
 	c->owner[0] ^= (c->owner[0] ^ c->cur) & own;
-	t->last[0] = (uint16_t)(t->last[0] ^ ((t->last[0] ^ (cpu + 1)) & own));
+	t->last[0] = (uint16_t)(t->last[0] ^ ((t->last[0] ^ cpu) & own));
 	t->state = QUICK_TASK(e);
 	c->state = QUICK_CPU(e);
-	c->other = e / QUICK_OTHER & 1;
+	c->other = QUICK_OTHER(e);
 	c->cur = n;
 	return DONE;
 }

@@ -59,7 +59,9 @@ static void begin_switches(struct memo *m)
 				       .arg = event & MEMO_LIVE ? (uint32_t)XST_MASK_SSE : 0 };
 		struct rec e = event_of(m, &r);
 
-		m->event_mask |= (uint8_t)(e.flags | (e.arg ? MEMO_LIVE : 0) | MEMO_SAME);
+		m->flag_mask |= e.flags;
+		m->live_mask |= e.arg ? MEMO_LIVE : 0;
+		m->event_mask = m->flag_mask | m->live_mask | MEMO_SAME;
 		e.task = event & MEMO_SAME ? 0 : 1;
 		m->events[event] = e;
 	}
@@ -147,6 +149,8 @@ struct memo *memo_new(struct lane *const *lanes, size_t lane_count, const struct
 	(void)memo_cpu_number(m, &down);
 	(void)memo_task_number(m, &none);
 	m->fresh = (uint16_t)memo_task_number(m, &fresh);
+	/* Nobody was nowhere. */
+	memset(m->machine->tasks[0].last, 0xff, sizeof(m->machine->tasks[0].last));
 	begin_switches(m);
 	begin_rare(m);
 	return m;
@@ -168,18 +172,18 @@ void memo_free(struct memo *m)
 	free(m);
 }
 
-/* A task that was last on @last (plus 1), by its code. */
+/* A task that was last on @last, by its code. */
 static void put_task(const struct memo *m, unsigned k, uint32_t task, uint32_t code, uint32_t last)
 {
 	struct lane_task_state s = memo_task_state(code, (uint8_t)(m->machine->tasks[task].blind >> 8 * k),
-						   last ? last - 1 : XST_NO_CPU, XST_NO_CPU);
+						   last == LAST_NONE ? XST_NO_CPU : last, XST_NO_CPU);
 
-	if (last) {
-		const struct machine_cpu *c = &m->machine->cpus[last - 1];
+	if (last != LAST_NONE) {
+		const struct machine_cpu *c = &m->machine->cpus[last];
 		const enum owner owner = CPU_OWNER_OF(memo_cpu_codes(m, c->state)->lane[k]);
 
 		if ((c->dirty >> k & 1) && (owner == OWNER_CUR ? c->cur : c->owner[k]) == task)
-			s.home = last - 1;
+			s.home = last;
 	}
 	lane_set_task(m->lane[k], task - 1, &s);
 }
@@ -193,7 +197,7 @@ static void put_cpu(const struct memo *m, unsigned k, uint32_t cpu)
 	lane_set_cpu(m->lane[k], cpu, &s);
 	/* While it runs the CPU's state says what it is like. */
 	if (c->cur)
-		put_task(m, k, c->cur, x & 0xffff, x & CPU_LAST ? cpu + 1 : m->machine->tasks[c->cur].last[k]);
+		put_task(m, k, c->cur, x & 0xffff, x & CPU_LAST ? cpu : m->machine->tasks[c->cur].last[k]);
 }
 
 /* What the CPU counted: each delta as often as it was there. */
@@ -260,7 +264,7 @@ static bool get_task(struct memo *m, unsigned k, uint32_t task, uint32_t *code)
 
 	lane_get_task(m->lane[k], task - 1, &s);
 	t->blind |= (uint64_t)s.blind << 8 * k;
-	t->last[k] = s.begun && s.last_cpu < REC_CPUS_MAX ? (uint16_t)(s.last_cpu + 1) : 0;
+	t->last[k] = s.begun && s.last_cpu < REC_CPUS_MAX ? (uint16_t)s.last_cpu : LAST_NONE;
 	return memo_task_code(m, k, &s, code);
 }
 
@@ -276,8 +280,8 @@ static bool get_cpu(struct memo *m, unsigned k, uint32_t cpu, uint32_t *code)
 	if (c->cur != s.cur)
 		return false;
 	c->owner[k] = s.owner;
-	if (!memo_cpu_code(m, k, &s, s.owner && m->machine->tasks[s.owner].last[k] == cpu + 1,
-			   m->machine->tasks[s.cur].last[k] == cpu + 1, code))
+	if (!memo_cpu_code(m, k, &s, s.owner && m->machine->tasks[s.owner].last[k] == cpu,
+			   m->machine->tasks[s.cur].last[k] == cpu, code))
 		return false;
 	c->other |= CPU_OWNER_OF(*code) == OWNER_OTHER ? bit : 0;
 	c->dirty |= CPU_BITS_OF(*code) & XST_B_DIRTY ? bit : 0;
@@ -292,12 +296,13 @@ static bool homes_are_true(const struct memo *m)
 	for (uint32_t n = 1; n <= m->machine->task_count; n++)
 		for (unsigned k = 0; k < m->lane_count; k++) {
 			const uint16_t last = m->machine->tasks[n].last[k];
-			const bool dirty = last && (m->machine->cpus[last - 1].dirty >> k & 1) &&
-					   m->machine->cpus[last - 1].owner[k] == n;
+			const bool dirty = last != LAST_NONE &&
+					   (m->machine->cpus[last].dirty >> k & 1) &&
+					   m->machine->cpus[last].owner[k] == n;
 			struct lane_task_state s;
 
 			lane_get_task(m->lane[k], n - 1, &s);
-			if (s.begun && s.home != (dirty ? last - 1u : XST_NO_CPU))
+			if (s.begun && s.home != (dirty ? last : XST_NO_CPU))
 				return false;
 		}
 	return true;

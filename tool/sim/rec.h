@@ -115,17 +115,17 @@ struct rec_place {
  */
 static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t count)
 {
-	uint64_t low = 0, high = 0;
+	typedef uint64_t halves __attribute__((vector_size(16)));
+	halves both = { 0, 0 };
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t half[2];
+		halves rec;
 
-		memcpy(half, &recs[i], sizeof(half));
-		low += half[0];
-		high += half[1];
+		memcpy(&rec, &recs[i], sizeof(rec));
+		both += rec;
 	}
 	/* Each half by a factor of its own, for a change of one must not undo that of the other. */
-	return sum + low * 0x9e3779b97f4a7c15u + high * 0xbf58476d1ce4e5b9u;
+	return sum + both[0] * 0x9e3779b97f4a7c15u + both[1] * 0xbf58476d1ce4e5b9u;
 }
 
 /* What of it has room in an END. */

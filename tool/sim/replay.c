@@ -144,6 +144,9 @@ static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 	return true;
 }
 
+/* What a reader will want next, where records lie one behind the other in a file. */
+#define AHEAD 4096
+
 /* Two sums in one register: PART times the longest wait has fewer bits. */
 #define SEEN_SHIFT 44
 
@@ -172,13 +175,14 @@ static __attribute__((noinline, cold)) enum done refuse_switch(struct replay *r,
 }
 
 /* @m: the first memo, if there is one. */
-ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec *rec, size_t i,
-				    struct way way)
+ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec *rec,
+				    memo_step *step, struct way way)
 {
 	struct machine_task *const tasks = r->machine.tasks;
 	struct machine_task *t, *o;
 	struct machine_cpu *c;
-	uint64_t first, second, n;
+	const uint64_t wait_ns = rec->wait_ns, next = (uint64_t)rec->task + 1;
+	uint64_t second, n;
 	uint32_t cpu, flags;
 	unsigned event, lost;
 
@@ -191,10 +195,9 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 		assume_use(r, rec, c->cur);
 		memcpy(&second, &rec->cpu, sizeof(second));
 	}
-	memcpy(&first, rec, sizeof(first));
 	flags = second >> 24 & 0xff;
 	/* Without branches: what comes is as random as programs are. */
-	n = ((first >> 32) + 1) & ((uint64_t)(flags & REC_KERNEL) - 1);
+	n = next & ((uint64_t)(flags & REC_KERNEL) - 1);
 	if (UNLIKELY(n > r->machine.task_count))
 		return refuse(r, "a task runs that is not there");
 	t = &tasks[c->cur];
@@ -205,7 +208,7 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 		return refuse_switch(r, o);
 	o->is = n ? IS_RUNNING : IS_NEW;
 	r->switches[flags][REC_LIVE_OF(second >> 32)]++;
-	r->sums += (uint32_t)first + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
+	r->sums += wait_ns + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
 	if (way.programs) {
 		if (c->cur)
 			r->who[c->cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
@@ -213,14 +216,14 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 			r->who[n - 1].t.slots++;
 	}
 	if (way.steps)
-		r->steps[i] = memo_step_of((uint32_t)n, second, c->cur == n);
+		*step = memo_step_of((uint32_t)n, second, c->cur == n);
 	if (way.memo == CHECK_ONLY) {
 		c->cur = (uint32_t)n;
 		return DONE;
 	}
-	event = (flags & MEMO_FLAGS) | (c->cur == n ? MEMO_SAME : 0) |
-		(way.live && second >> 32 & REC_LIVE(~0u) ? MEMO_LIVE : 0);
-	return way.memo == QUICK ? memo_run_quick(m, c, t, o, cpu, (uint32_t)n, event & m->event_mask)
+	event = (flags & m->flag_mask) | (c->cur == n ? MEMO_SAME : 0) |
+		(way.live && second >> 32 & REC_LIVE(~0u) ? m->live_mask : 0);
+	return way.memo == QUICK ? memo_run_quick(m, c, t, o, cpu, (uint32_t)n, event)
 				 : memo_run_switch(m, c, t, o, cpu, (uint32_t)n, event);
 }
 
@@ -269,7 +272,7 @@ static int check_task(struct replay *r, const struct rec *rec)
 
 static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *rec)
 {
-	const uint32_t task = rec->task, tasks = r->machine.task_count;
+	const uint32_t task = rec->task, tasks = (uint32_t)r->machine.task_count;
 	const bool here = rec->cpu < REC_CPUS_MAX && task < tasks &&
 			  r->machine.cpus[rec->cpu].cur == task + 1;
 	uint8_t *is = &r->machine.tasks[task < tasks ? task + 1 : 0].is;
@@ -380,28 +383,30 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 				struct way way)
 {
 	struct memo *const m = way.memo == CHECK_ONLY ? NULL : r->memos[0];
+	struct rec *rec = recs, *end = recs + count;
 	size_t i;
 
 	r->sums = 0;
-	for (i = 0; i < count; i++) {
-		struct rec *rec = &recs[i];
+	for (; rec < end; rec++) {
 		enum done done;
 
+		__builtin_prefetch(rec + AHEAD);
 		if (LIKELY(rec->kind == REC_SWITCH)) {
-			done = take_switch(r, m, rec, i, way);
+			done = take_switch(r, m, rec, &r->steps[rec - recs], way);
 		} else {
-			done = take_rare(r, m, rec, i);
+			done = take_rare(r, m, rec, (size_t)(rec - recs));
 			if (rec->kind == REC_END || (way.programs && (rec->kind == REC_EXIT ||
 								      rec->kind == REC_RENAME))) {
-				*exit_at = i;
-				count = i + 1;
+				*exit_at = (size_t)(rec - recs);
+				end = rec + 1;
 			}
 		}
 		if (UNLIKELY(done != DONE) && !sort_out(r, m, rec, done)) {
-			i += !r->why;
+			rec += !r->why;
 			break;
 		}
 	}
+	i = (size_t)(rec - recs);
 	r->n.span_ns += r->sums & ((1ull << SEEN_SHIFT) - 1);
 	r->n.observed_restores += r->sums >> SEEN_SHIFT;
 	r->n.records += i;
@@ -497,7 +502,7 @@ int replay_end(struct replay *r, struct sim_totals *out, bool *more)
 
 unsigned replay_cpus(const struct replay *r)
 {
-	return r->machine.cpu_count;
+	return (unsigned)r->machine.cpu_count;
 }
 
 const struct memo *replay_memo(const struct replay *r, size_t i)

@@ -16,7 +16,8 @@ struct kept {
 static struct kept kept_head(const struct replay *r, const struct rec_place *place)
 {
 	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count,
-			  .tasks = r->machine.task_count, .cpus = r->machine.cpu_count,
+			  .tasks = (uint32_t)r->machine.task_count,
+			  .cpus = (uint32_t)r->machine.cpu_count,
 			  .piece = place->piece, .sum = place->sum, .slot_number = r->slot_number,
 			  .named = r->named };
 
