@@ -131,7 +131,8 @@ static const char *guest_verdict(void)
 	if (t.nm < g.ts_traps || t.nm > g.ts_traps + GUEST_MAX)
 		return "a guest's own #NM did not come to it";
 	if (!t.stayed || !t.yields || !t.copies || !t.images || !t.by_kind[GUEST_EXIT_INTERRUPT] ||
-	    !t.nm || !g.refused || (lab_system.mask & XST_MASK_AVX && (!g.grown || !g.shrunk)))
+	    !t.nm || !t.refused || !g.refused ||
+	    (lab_system.mask & XST_MASK_AVX && (!g.grown || !g.shrunk)))
 		return "too short: not everything happened";
 	engine_totals(&totals);
 	if (!totals.offlines || (cpu_count > 1 && !t.moves))

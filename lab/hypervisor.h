@@ -32,9 +32,9 @@ void hypervisor_create(const struct guest_machine *machine, uint32_t id, uint64_
 /* The calling thread runs virtual CPU @id for @exits exits at most, interrupts not counted. True:
  * more are to come. */
 bool hypervisor_run(struct cpu *cpu, uint32_t id, uint64_t exits);
-/* Interrupts may come on any CPU meanwhile. */
 void hypervisor_sum(struct hypervisor_totals *sum);
-/* @ctx was just saved. */
+/* @ctx was just saved. If it is a task's and its image says what is in it: images, and those that
+ * name what only guests have. */
 void hypervisor_saved(const struct xst_ctx *ctx);
 extern uint64_t host_images, host_images_wrong;
 

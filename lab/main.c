@@ -14,7 +14,8 @@
  *   signal.c          delivering signals and returning from them
  *   sections.c simd.S the kernel's own use of registers
  *   engine.c          the lab's calls of libxst: cost, events, CR0.TS seen from outside
- *   guest.c svm.c vmx.c guest_enter.S  virtual machines, by either kind of hardware
+ *   guest*.c svm.c vmx.c guest_enter.S  virtual machines, by either kind of hardware
+ *   hypervisor.c      a thread that runs a virtual CPU
  *   ring3_*           user mode: register access, checks, programs; guests' too
  *   experiments.c     the list; exp_*.c one each
  *   report.c          the JSON lines

@@ -44,6 +44,8 @@ run "flip, two CPUs" flip --machine qemu:max --cpus 2 --policy "$named,$composed
 run "migrate, two CPUs" migrate --machine qemu:max --cpus 2 --policy "$named" --loops 20000 "$@"
 run "leak, flip, XSAVES, two CPUs" leak flip --machine bochs:tigerlake --cpus 2 \
     --policy "$named" --loops 40000 "$@"
+run "guest, two CPUs" guest --machine qemu:max,bochs:tigerlake,bochs:ryzen --cpus 2 \
+    --policy "$named" --loops 25000 "$@"
 run "all, CPUs of today" all --machine "$new" --policy "$named" "$@"
 run "composed policies" pipe flip leak migrate --machine "$new" --policy "$composed" "$@"
 run "older 64-bit CPUs" yield pipe flip leak migrate pending --machine "$old" --policy "$named" "$@"
