@@ -32,8 +32,9 @@ void run_vcpu(struct machine *m, unsigned c, unsigned g)
 	if (!perm->guest_locked || guest->mask != made->mask)
 		breaks(m, CHECK_PERM, "a virtual CPU has not what its process asked for");
 	if (xst_guest_set_direct(&m->sys, guest, made->direct, NULL) ||
-	    ((made->direct & XST_DIRECT_XCR0) && (m->caps.xcr0 & ~guest->mask)))
-		breaks(m, CHECK_PERM, "a guest could enable what it may not have");
+	    ((made->direct & XST_DIRECT_XCR0) && (m->caps.xcr0 & ~guest->mask)) ||
+	    ((made->direct & XST_DIRECT_XFD) && (m->sys.dynamic & ~guest->mask)))
+		breaks(m, CHECK_PERM, "a guest could reach what it may not have");
 	m->alive[TASKS + g] = true;
 	m->blind_row[TASKS + g] = 0;
 	for (k = 0; k < COMPS; k++)
@@ -132,11 +133,12 @@ static bool can_write(const struct machine *m, unsigned g, unsigned k)
 bool can_run(const struct machine *m, unsigned c, unsigned deed)
 {
 	const unsigned t = cur(m, c);
-	const struct xst_guest *guest = &m->guest[t - TASKS];
+	const struct xst_guest *guest;
 	unsigned k;
 
 	if (!runs_guest(m, c))
 		return false;
+	guest = &m->guest[t - TASKS];
 	if (deed >= DEED_CLEAR) {
 		k = deed - DEED_CLEAR;
 		return can_write(m, t - TASKS, k) && m->want[t][k] &&

@@ -110,13 +110,13 @@ bool machine_at_rest(struct machine *m, unsigned g)
 	return true;
 }
 
-/* All control registers where the guest may have all that the CPU has, else those that it may. */
+/* Of the control registers all that it may be left. */
 static void leave_direct(struct machine *m, struct xst_guest *guest)
 {
-	const uint32_t most = XST_DIRECT_XCR0 | XST_DIRECT_XSS | XST_DIRECT_XFD | XST_DIRECT_SSP;
+	uint32_t bit;
 
-	if (m->cfg->direct && xst_guest_set_direct(&m->sys, guest, most, NULL))
-		(void)xst_guest_set_direct(&m->sys, guest, most & ~XST_DIRECT_XCR0, NULL);
+	for (bit = XST_DIRECT_XCR0; m->cfg->direct && bit <= XST_DIRECT_SSP; bit <<= 1)
+		(void)xst_guest_set_direct(&m->sys, guest, guest->direct | bit, NULL);
 }
 
 /* How guests begin; and those of the beginning, whose systems have enabled all that they may. */
