@@ -287,6 +287,7 @@ life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SW
 life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
 put("trace_compact", "life", b"\1" + life)
 put("trace_compact", "renamed", b"\1" + life + rec(14, 1) + task(0)[16:] + rec(SWITCH, 1, 1, 0x2a, 2))
+put("trace_compact", "nobody", b"\1" + life + rec(SWITCH, 0, 256) + rec(SWITCH, 0, 257) * 2)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
 halves = struct.unpack(f"<{len(life) // 8}Q", life)
 total = (sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64

@@ -259,6 +259,9 @@ static int check_task(struct replay *r, const struct rec *rec)
 	/* In order, but for numbers that are free again. */
 	if (rec->task > r->machine.task_count + 1)
 		return bad(r, "a task's number is out of order");
+	/* A number that is passed over is nobody's. */
+	for (uint32_t n = r->machine.task_count; n < rec->task; n++)
+		r->machine.tasks[n + 1].is = IS_DEAD;
 	if (rec->task >= r->machine.task_count)
 		r->machine.task_count = rec->task + 1;
 	r->machine.tasks[rec->task + 1].is = IS_NEW;
