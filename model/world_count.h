@@ -12,6 +12,7 @@
 #define WORLD_COUNT_H
 
 #include <xst/system.h>
+#include <xst/world_no_guests.h>
 
 #define XST_WORLD_HAS_TS     1
 #define XST_WORLD_HAS_XSAVES 1
@@ -158,45 +159,6 @@ static inline uint64_t xst_w_xfd(void *world)
 static inline void xst_w_set_xfd(void *world, uint64_t v)
 {
 	(void)world;
-	(void)v;
-}
-
-/* No guests here. */
-static inline void xst_w_set_xcr0(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline uint64_t xst_w_xss(void *world)
-{
-	(void)world;
-	return 0;
-}
-
-static inline void xst_w_set_xss(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline void xst_w_set_xfd_err(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline uint64_t xst_w_ssp(void *world, unsigned n)
-{
-	(void)world;
-	(void)n;
-	return 0;
-}
-
-static inline void xst_w_set_ssp(void *world, unsigned n, uint64_t v)
-{
-	(void)world;
-	(void)n;
 	(void)v;
 }
 

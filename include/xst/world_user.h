@@ -8,6 +8,7 @@
 #define XST_WORLD_USER_H
 
 #include <xst/world_insn.h>
+#include <xst/world_no_guests.h>
 
 #define XST_WORLD_HAS_TS     0
 #define XST_WORLD_HAS_XSAVES 0
@@ -88,45 +89,6 @@ static inline void xst_w_clts(void *world)
 static inline void xst_w_stts(void *world)
 {
 	(void)world;
-}
-
-/* No guests: user mode has none of these registers. */
-static inline void xst_w_set_xcr0(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline uint64_t xst_w_xss(void *world)
-{
-	(void)world;
-	return 0;
-}
-
-static inline void xst_w_set_xss(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline void xst_w_set_xfd_err(void *world, uint64_t v)
-{
-	(void)world;
-	(void)v;
-}
-
-static inline uint64_t xst_w_ssp(void *world, unsigned n)
-{
-	(void)world;
-	(void)n;
-	return 0;
-}
-
-static inline void xst_w_set_ssp(void *world, unsigned n, uint64_t v)
-{
-	(void)world;
-	(void)n;
-	(void)v;
 }
 
 static inline uint64_t xst_w_take_xfd_err(void *world)
