@@ -260,7 +260,7 @@ static int check_task(struct replay *r, const struct rec *rec)
 	if (rec->task > r->machine.task_count + 1)
 		return bad(r, "a task's number is out of order");
 	/* A number that is passed over is nobody's. */
-	for (uint32_t n = r->machine.task_count; n < rec->task; n++)
+	for (uint64_t n = r->machine.task_count; n < rec->task; n++)
 		r->machine.tasks[n + 1].is = IS_DEAD;
 	if (rec->task >= r->machine.task_count)
 		r->machine.task_count = rec->task + 1;
