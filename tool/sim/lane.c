@@ -28,15 +28,16 @@ void lane_free(struct lane *l)
 {
 	if (!l)
 		return;
-	release(l->ctx, REC_TASKS_MAX * sizeof(*l->ctx));
-	release(l->cpus, REC_CPUS_MAX * sizeof(*l->cpus));
-	release(l->worlds, REC_CPUS_MAX * sizeof(*l->worlds));
-	release(l->tasks, REC_TASKS_MAX * sizeof(*l->tasks));
-	release(l->areas, (size_t)REC_TASKS_MAX * AREA_BYTES);
+	release(l->ctx, l->ctx_room * sizeof(*l->ctx));
+	release(l->cpus, l->cpu_room * sizeof(*l->cpus));
+	release(l->worlds, l->cpu_room * sizeof(*l->worlds));
+	release(l->tasks, l->ctx_room * sizeof(*l->tasks));
+	release(l->areas, l->ctx_room * AREA_BYTES);
 	free(l);
 }
 
-struct lane *lane_new(const struct xst_policy *policy, const struct lane_extra *extra, bool tasks)
+struct lane *lane_sized(const struct xst_policy *policy, const struct lane_extra *extra, bool tasks,
+			size_t ctx_room, size_t cpu_room)
 {
 	struct lane *l = aligned_alloc(_Alignof(struct lane), sizeof(*l));
 
@@ -45,19 +46,26 @@ struct lane *lane_new(const struct xst_policy *policy, const struct lane_extra *
 	memset(l, 0, sizeof(*l));
 	l->policy = policy;
 	l->extra = *extra;
-	l->ctx = reserve(REC_TASKS_MAX * sizeof(*l->ctx));
-	l->cpus = reserve(REC_CPUS_MAX * sizeof(*l->cpus));
-	l->worlds = reserve(REC_CPUS_MAX * sizeof(*l->worlds));
+	l->ctx_room = ctx_room;
+	l->cpu_room = cpu_room;
+	l->ctx = reserve(ctx_room * sizeof(*l->ctx));
+	l->cpus = reserve(cpu_room * sizeof(*l->cpus));
+	l->worlds = reserve(cpu_room * sizeof(*l->worlds));
 	if (tasks)
-		l->tasks = reserve(REC_TASKS_MAX * sizeof(*l->tasks));
+		l->tasks = reserve(ctx_room * sizeof(*l->tasks));
 	if (policy->skip_init)
-		l->areas = reserve((size_t)REC_TASKS_MAX * AREA_BYTES);
+		l->areas = reserve(ctx_room * AREA_BYTES);
 	if (!l->ctx || !l->cpus || !l->worlds || (tasks && !l->tasks) ||
 	    (policy->skip_init && !l->areas) || xst_system_init(&l->sys, XST_WANT_ALL_USER)) {
 		lane_free(l);
 		return NULL;
 	}
 	return l;
+}
+
+struct lane *lane_new(const struct xst_policy *policy, const struct lane_extra *extra, bool tasks)
+{
+	return lane_sized(policy, extra, tasks, REC_TASKS_MAX, REC_CPUS_MAX);
 }
 
 /* The bring-up of a machine without registers cannot fail. */

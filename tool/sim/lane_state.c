@@ -96,7 +96,7 @@ bool lane_can_try(const struct lane *l)
 
 struct lane *lane_trial(const struct lane *l)
 {
-	return lane_new(l->policy, &l->extra, false);
+	return lane_sized(l->policy, &l->extra, false, SCENE_TASKS, SCENE_CPUS);
 }
 
 struct lane_traits lane_traits(const struct lane *l)

@@ -216,10 +216,11 @@ static void go_direct(struct memo *m, const struct rec *r, memo_step step)
 
 bool memo_again(struct memo *m, const struct rec *r, memo_step step, enum done done)
 {
-	/* Transitions can be learned again. States that are too many stay so. */
+	/* Transitions can be learned again, unless there is no end to it. States that are too many stay so. */
 	if (done == NOT_DONE && memo_is_full(m)) {
 		memo_flush(m);
-		done = run_one(m, r, step);
+		if (m->stats.tried < PATIENCE || m->looked_up / WORTH > m->stats.tried)
+			done = run_one(m, r, step);
 	}
 	if (done == NOT_DONE) {
 		go_direct(m, r, step);

@@ -155,6 +155,7 @@ struct memo {
 	uint8_t row_most[MEMO_LANES]; /* rows from here on are as good as this */
 	uint16_t fresh;           /* the state of a task that just began */
 	bool direct;
+	uint64_t looked_up;       /* all that was counted, until memo_settle() */
 	struct memo_stats stats;
 };
 
@@ -190,6 +191,10 @@ int memo_task_full(struct memo *m, unsigned number, uint64_t blind);
 void memo_flush(struct memo *m); /* counts to the lanes, transitions and deltas forgotten */
 
 void memo_end_quick(struct memo *m);
+
+/* So often is one tried by then, and so often must it be looked up to be worth it. */
+#define PATIENCE (1u << 20)
+#define WORTH    16u
 
 /* Too many states for the quick table? */
 static inline bool memo_is_wide(const struct memo *m)

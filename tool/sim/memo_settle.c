@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define FIRST_ENTRIES_SHIFT 54 /* 1024 of them */
-#define ENTRIES_MOST 65536u
-#define DELTAS_MOST  4096u
+#define ENTRIES_MOST (1u << 18)
+#define DELTAS_MOST  2047u
 #define STATES_MOST  65535u /* numbers have 16 bits */
 
 /* A power of two less one, as number_of() wants it. */
@@ -209,6 +209,7 @@ static void put_counts(struct memo *m, uint32_t cpu)
 		const struct memo_delta *delta =
 			(const struct memo_delta *)(const void *)m->deltas.things + d;
 
+		m->looked_up += counts[d];
 		for (unsigned k = 0; counts[d] && k < m->lane_count; k++) {
 			struct lane_counts n;
 			uint64_t *p = (uint64_t *)&n;
