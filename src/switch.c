@@ -73,6 +73,18 @@ static XST_COLD void finish_empty(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	cpu->bits = set_ts(cpu, b) | XST_B_READY;
 }
 
+/* Its registers must be in place now. Where nothing is known one copy of the steps serves all. */
+ALWAYS_INLINE void finish_in_place(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b,
+				   struct how how)
+{
+	if (how.plain) {
+		finish_validate(cpu, ctx, b, how);
+	} else {
+		cpu->bits = b;
+		xst_validate(cpu, ctx);
+	}
+}
+
 /* Make user mode enterable for the running task, as the policy wants it. */
 ALWAYS_INLINE void finish_prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b,
 				  struct how how)
@@ -87,7 +99,7 @@ ALWAYS_INLINE void finish_prepare(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 	else if (how.policy & XST_B_LOAD_USE)
 		finish_arm(cpu, ctx, b, how);
 	else
-		finish_validate(cpu, ctx, b, how);
+		finish_in_place(cpu, ctx, b, how);
 }
 
 /* A slot begins under a first-use policy. */
@@ -111,12 +123,7 @@ ALWAYS_INLINE void finish_first_use(struct xst_cpu *cpu, struct xst_ctx *next, b
 		cpu->slot = XST_SLOT_BLIND;
 		if (!keep)
 			cpu->n.preloads++;
-		if (how.plain) {
-			finish_validate(cpu, next, b, how);
-		} else {
-			cpu->bits = b;
-			xst_validate(cpu, next);
-		}
+		finish_in_place(cpu, next, b, how);
 		return;
 	}
 	finish_arm(cpu, next, b, how);
