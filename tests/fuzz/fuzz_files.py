@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that another program reads for us, changed at random: fuzz_files.py XSTATE SECONDS FILE... [--seed N]
+"""Files that another program reads for us, changed at random.
 
-For perf.data, which perf script reads, and for any other trace as a file. Whatever the file says, xstate sim ends with 0, or with
-2 and one sentence, in time, and leaves nothing half written."""
+    fuzz_files.py XSTATE SECONDS FILE... [--seed N]
+
+For perf.data, which perf script reads, and any other trace as a file. Whatever it says, xstate sim ends with
+0, or with 2 and one sentence, in time, and leaves nothing half written. What does not is kept as crash-SEED-N."""
 import os
 import random
 import subprocess

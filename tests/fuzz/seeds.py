@@ -267,6 +267,7 @@ put("trace_text", "flags", b"# tracer: nop\n" + b"".join(
         b"sched_process_exec: filename=/bin/sh pid=9 old_pid=9"])) + b"CPU:1 [LOST 12 EVENTS]\n")
 
 sys.path.insert(0, str(TRACES / "../../sim"))
+sys.dont_write_bytecode = True
 import trace_dat
 put("trace_dat", "ftrace", trace_dat.convert(b"".join(ftrace[:60]).decode()))
 put("trace_dat", "perf", trace_dat.convert(b"".join(perf[:60]).decode()))

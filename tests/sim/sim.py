@@ -532,7 +532,8 @@ def manners():
     [doc] = sim("--costs", at("costs.json"), at("t.xst"))
     e = row(doc, "eager")
     check(doc["costs"]["ghz"] == 3 and not doc["costs"]["guest"] and
-          e["cycles_low"] == e["cycles_high"] == 100 * (e["saves"] + e["kernel_saves"]) + 200 * e["loads"], f"costs: {doc['costs']}")
+          e["cycles_low"] == e["cycles_high"] == 100 * (e["saves"] + e["kernel_saves"]) + 200 * e["loads"],
+          f"costs: {doc['costs']}")
 
 
 def places(text, good):
@@ -606,7 +607,8 @@ def record():
     open(at("perf"), "w").write("#!/bin/sh\nfor a; do shift; [ \"$a\" = 1024 ] && a=1; set -- \"$@\" \"$a\"; done\n"
                                 "exec perf \"$@\"\n")
     os.chmod(at("perf"), 0o755)
-    r = run("record", "--with", "perf", "-o", at("lost.xst"), "--keep", at("lost.data"), "--", "perf", "bench", "sched", "messaging", "-l", "60",
+    r = run("record", "--with", "perf", "-o", at("lost.xst"), "--keep", at("lost.data"), "--",
+            "perf", "bench", "sched", "messaging", "-l", "60",
             env={"XSTATE_PERF": at("perf")})
     check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
     lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
@@ -630,7 +632,8 @@ def record():
     asked = open(at("probes")).read().splitlines() if os.path.exists(at("probes")) else []
     check(asked in ([], [f"probe -q --add {name}", f"probe -q --del probe:{name}"]), f"probes: {asked}")
     # A signal to the recorder alone ends all of it, and leaves the trace of what was until then.
-    p = subprocess.Popen([XSTATE, "record", "--with", "perf", "-o", at("int.xst"), "--", "sleep", "60.25"], stderr=subprocess.PIPE,
+    p = subprocess.Popen([XSTATE, "record", "--with", "perf", "-o", at("int.xst"), "--", "sleep", "60.25"],
+                         stderr=subprocess.PIPE,
                          env={**os.environ, "TMPDIR": tmp.name})
     for _ in range(100):
         if any(f.startswith("xstate-record") and os.path.getsize(at(f)) for f in os.listdir(tmp.name)):
@@ -657,6 +660,7 @@ def record():
 def dat():
     """trace-cmd's files: the same as their text, and no crash of ours whatever becomes of its library."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.dont_write_bytecode = True
     import trace_dat
     texts = [os.path.join(DATA, "pingpong.ftrace.txt"), os.path.join(DATA, "build.perf.txt.xz")]
     shared = os.path.join(SHARED, "traces", "zlib-build.ftrace.txt.xz")
@@ -749,7 +753,8 @@ def used():
     t, c = doc["totals"], doc["check"]
     check(t["digest_slots"] > 0.95 * t["user_slots"], f"compared: {t}")
     # A machine where programs that live of faults run beside is another matter.
-    check(t["signals"] > 100 or abs(c["predicted_restores"] - c["observed_restores"]) <= 0.02 * c["observed_restores"] + 3, f"check: {c}")
+    off = abs(c["predicted_restores"] - c["observed_restores"])
+    check(t["signals"] > 100 or off <= 0.02 * c["observed_restores"] + 3, f"check: {c}")
     check(t["lost_events"] == 0 and t["traces_with_fpu"] == t["traces_with_restores"] == 1, f"events: {t}")
     check(any("Used: " in v and "mage" in v for v in doc["verdict"]), doc["verdict"][0])
     # What is not used costs lazy nothing.

@@ -64,7 +64,8 @@ def format_file(name):
         return ("%s" if "char" in kind else "0x%Lx" if field == "fpu" else "%llx" if "u64" in kind else "%ld"
                 if "long" in kind else "%d")
     if EVENTS[name][0] == "x86_fpu":
-        text = '"x86/fpu: %p load: %d xfeatures: %llx xcomp_bv: %llx", REC->fpu, REC->load_fpu, REC->xfeatures, REC->xcomp_bv'
+        text = ('"x86/fpu: %p load: %d xfeatures: %llx xcomp_bv: %llx", REC->fpu, REC->load_fpu, '
+                'REC->xfeatures, REC->xcomp_bv')
     else:
         names = {"parent_comm": "comm", "parent_pid": "pid"} if name == "sched_process_fork" else {}
         text = '"' + " ".join(f"{names.get(f, f)}={form(f, k)}" for f, k, *_ in fields) + '", ' + ", ".join(
@@ -117,7 +118,8 @@ class Ring:
         self.data = bytearray()
 
 
-LINE = re.compile(r"^ *(.+)[- ](\d+) +(?:\(.{1,8}\) +)?\[(\d+)\] (?:[^ ]{4,5} )? *(\d+)\.(\d+): +(?:\w+:)?(\w+): +(.*)$")
+LINE = re.compile(r"^ *(.+)[- ](\d+) +(?:\(.{1,8}\) +)?\[(\d+)\] (?:[^ ]{4,5} )? *(\d+)\.(\d+): +"
+                  r"(?:\w+:)?(\w+): +(.*)$")
 SWITCH = re.compile(r"(.*?)(?::(\d+))? \[(\d+)\] (\S)\S* ==> (.*?)(?::(\d+))? \[(\d+)\]$")
 WAKEUP = re.compile(r"(.*):(\d+) \[(\d+)\].* CPU:(\d+)$")
 
