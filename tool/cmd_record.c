@@ -307,6 +307,8 @@ static int run_bpf(void *arg, const struct trace_sink *sink, char *err, size_t e
 /* UI_CANNOT and no word when this machine cannot; @why says it. */
 static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 {
+	/* Before anything is recorded: it takes a while. */
+	const enum slots_sections assumed = pool_sections();
 	struct bpf_run b = { bpf_recorder_open(why, size), command };
 	const struct sim_feed feed = { run_bpf, &b };
 	const char *path = out->path;
@@ -317,7 +319,7 @@ static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 	if (!b.recorder)
 		return UI_CANNOT;
 	why[0] = '\0';
-	failed = sim_record(&feed, out, pool_sections(), &n, err, sizeof(err));
+	failed = sim_record(&feed, out, assumed, &n, err, sizeof(err));
 	bpf_recorder_close(b.recorder);
 	if (failed)
 		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
