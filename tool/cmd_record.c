@@ -20,11 +20,12 @@
 #include "ui/outfile.h"
 #include "ui/ui.h"
 
-enum { O_OUTPUT = 1, O_WITH, O_KEEP };
+enum { O_OUTPUT = 1, O_WITH, O_BUFFER, O_KEEP };
 
 static const struct opt options[] = {
 	{ O_OUTPUT, 'o', "output", "FILE", "where the trace goes; default trace.xst" },
 	{ O_WITH, 0, "with", "HOW", "bpf, perf, or auto: bpf where it can; default auto" },
+	{ O_BUFFER, 0, "buffer", "KIB", "for events that wait to be taken: a power of two;\nperf's is for each CPU" },
 	{ O_KEEP, 0, "keep", "FILE", "keep perf's own file there; with perf" },
 	{ 0 },
 };
@@ -55,6 +56,10 @@ static const char *const groups[] = {
 	"probe:" SECTION,
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+#define BUFFER_MOST (1u << 20) /* KiB */
+
+static uint64_t buffer_kib; /* 0: as much as should do */
 
 static const char *perf(void)
 {
@@ -190,9 +195,12 @@ static int record(const char *data, char **command, int words, bool *sections)
 {
 	char **argv = calloc((size_t)words + 20, sizeof(*argv));
 	unsigned n = 0, have = 0;
+	char buffer[16] = "4096K";
 	bool made;
 	int status;
 
+	if (buffer_kib)
+		snprintf(buffer, sizeof(buffer), "%uK", (unsigned)buffer_kib);
 	if (!argv)
 		return ui_error(usage.cmd, UI_CANNOT, "out of memory");
 	status = probe(groups[0], data);
@@ -205,7 +213,7 @@ static int record(const char *data, char **command, int words, bool *sections)
 	}
 	/* One that is there already is somebody's and stays. */
 	made = probe(groups[GROUPS - 1], data) && set_probe(true);
-	for (const char *const *p = (const char *const[]){ "perf", "record", "-q", "-a", "-m", "1024",
+	for (const char *const *p = (const char *const[]){ "perf", "record", "-q", "-a", "-m", buffer,
 							   "-o", data, NULL }; *p; p++)
 		argv[n++] = (char *)(uintptr_t)*p;
 	for (size_t i = 0; i < GROUPS; i++) {
@@ -309,7 +317,7 @@ static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 {
 	/* Before anything is recorded: it takes a while. */
 	const enum slots_sections assumed = pool_sections();
-	struct bpf_run b = { bpf_recorder_open(why, size), command };
+	struct bpf_run b = { bpf_recorder_open((uint32_t)buffer_kib << 10, why, size), command };
 	const struct sim_feed feed = { run_bpf, &b };
 	const char *path = out->path;
 	struct sim_totals n;
@@ -388,6 +396,17 @@ static int read_with(struct opt_parser *p, int *with)
 	return p->status;
 }
 
+static int read_buffer(struct opt_parser *p)
+{
+	if (!opt_get_u64(p, 4, BUFFER_MOST, &buffer_kib))
+		return p->status;
+	if (buffer_kib & (buffer_kib - 1)) {
+		opt_bad(p, "a power of two");
+		return p->status;
+	}
+	return UI_OK;
+}
+
 static int make_any(int with, char **command, int words, struct outfile *out, struct outfile *keep)
 {
 	char data[4096], why[300] = "";
@@ -425,11 +444,13 @@ int cmd_record(int argc, char **argv)
 			output = p.arg;
 		else if (id == O_KEEP)
 			keep = p.arg;
-		else if (id == O_WITH && read_with(&p, &with) != UI_OK)
-			return p.status;
+		else if (id == O_WITH && read_with(&p, &with) == UI_OK)
+			continue;
+		else if (id == O_BUFFER && read_buffer(&p) == UI_OK)
+			continue;
 		else if (id == OPT_ARG)
 			first = p.pos - 1;
-		else if (id != O_WITH)
+		else
 			return p.status;
 	}
 	if (!first)

@@ -604,12 +604,8 @@ def record():
     check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
     error(run("sim", "-", data=open(at("perf.data"), "rb").read()), 2, "must be a file", "perf.data on stdin")
     # A buffer too small for the machine's events: what is lost is said.
-    open(at("perf"), "w").write("#!/bin/sh\nfor a; do shift; [ \"$a\" = 1024 ] && a=1; set -- \"$@\" \"$a\"; done\n"
-                                "exec perf \"$@\"\n")
-    os.chmod(at("perf"), 0o755)
-    r = run("record", "--with", "perf", "-o", at("lost.xst"), "--keep", at("lost.data"), "--",
-            "perf", "bench", "sched", "messaging", "-l", "60",
-            env={"XSTATE_PERF": at("perf")})
+    r = run("record", "--with", "perf", "--buffer", "4", "-o", at("lost.xst"), "--keep", at("lost.data"), "--",
+            "perf", "bench", "sched", "messaging", "-l", "60")
     check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
     lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
     print("lost with a buffer of one page:", lost)
@@ -626,6 +622,7 @@ def record():
     # The probe for kernel sections: made where there is none, and taken away again.
     open(at("perf"), "w").write(f"#!/bin/sh\n[ $1 = probe ] && echo \"$@\" >> {at('probes')} && exit 0\n"
                                 "exec perf \"$@\"\n")
+    os.chmod(at("perf"), 0o755)
     r = run("record", "--with", "perf", "-q", "-o", at("probe.xst"), "--", "true", env={"XSTATE_PERF": at("perf")})
     check(r.returncode == 0, f"record with a probe: {r.stderr}")
     name = "kernel_fpu_begin_mask"
@@ -728,7 +725,8 @@ def dat():
 
 def used():
     """Programs in the kernel tell a slot that used the registers from one that had them live."""
-    for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's")]:
+    for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's"),
+                        (["--buffer", "5"], "a power of two"), (["--buffer", "1"], "--buffer")]:
         error(run("record", *args, "--", "true"), 2, words, f"record {args}")
     turns, n = os.path.abspath(sys.argv[4]), 150
     hows = ["keep", "x87", "sse", "avx", "opmask", "zmm", "hi16"]
@@ -759,6 +757,10 @@ def used():
     check(any("Used: " in v and "mage" in v for v in doc["verdict"]), doc["verdict"][0])
     # What is not used costs lazy nothing.
     check(row(doc, "lazy")["traps"] < 0.9 * row(doc, "eager")["loads"], "lazy traps where nothing is used")
+    r = run("record", "--with", "bpf", "--buffer", "4", "-o", at("l.xst"), "--", "sh", "-c",
+            "for i in 1 2 3 4 5 6 7 8 9; do (:); (:); (:); (:); done")
+    lost = sim(at("l.xst"))[0]["totals"]["lost_events"]
+    check(r.returncode == 0 and lost > 0 and f"{lost} events lost".encode() in r.stderr, f"lost {lost}: {r.stderr}")
     # The command's end, and a signal to the recorder.
     r = run("record", "--with", "bpf", "-o", at("f.xst"), "--", "false")
     check(r.returncode == 0 and b"false ended with status 1" in r.stderr, f"false: {r.returncode} {r.stderr}")

@@ -117,7 +117,8 @@ static void explain(char *why, size_t size, const char *what, int error)
 		snprintf(why, size, "%s: %s", what, strerror(error));
 }
 
-static bool load(struct bpf_recorder *r, const struct event_config *config, char *why, size_t size)
+static bool load(struct bpf_recorder *r, const struct event_config *config, uint32_t buffer, char *why,
+		 size_t size)
 {
 	struct bpf_program *program;
 	struct bpf_map *map;
@@ -134,6 +135,9 @@ static bool load(struct bpf_recorder *r, const struct event_config *config, char
 		return false;
 	}
 	memcpy(place, config, sizeof(*config));
+	map = bpf_object__find_map_by_name(r->object, "events");
+	if (buffer && map)
+		(void)bpf_map__set_max_entries(map, buffer);
 	error = bpf_object__load(r->object);
 	if (error) {
 		explain(why, size, "the kernel does not take the programs", -error);
@@ -155,7 +159,7 @@ static bool load(struct bpf_recorder *r, const struct event_config *config, char
 	return r->ring;
 }
 
-struct bpf_recorder *bpf_recorder_open(char *why, size_t size)
+struct bpf_recorder *bpf_recorder_open(uint32_t buffer, char *why, size_t size)
 {
 	struct bpf_recorder *r = calloc(1, sizeof(*r));
 	struct event_config config;
@@ -169,7 +173,7 @@ struct bpf_recorder *bpf_recorder_open(char *why, size_t size)
 		snprintf(why, size, "this CPU has no XSAVE");
 	else if (access("/sys/kernel/btf/vmlinux", R_OK))
 		snprintf(why, size, "the kernel has no BTF that can be read");
-	else if (load(r, &config, why, size))
+	else if (load(r, &config, buffer, why, size))
 		return r;
 	bpf_recorder_close(r);
 	return NULL;

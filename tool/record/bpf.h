@@ -16,12 +16,13 @@ struct bpf_recorder;
 
 /**
  * bpf_recorder_open() - the programs are loaded and run from here on.
+ * @buffer: bytes for events that wait to be taken, a power of two; 0: as many as should do.
  * @why: out, on failure: why this machine cannot, half a sentence.
  *
  * Return: NULL when it cannot: no root, a kernel without BTF, without the x86_fpu tracepoints or
  * before 6.2, a CPU without XSAVE, or no memory.
  */
-struct bpf_recorder *bpf_recorder_open(char *why, size_t size);
+struct bpf_recorder *bpf_recorder_open(uint32_t buffer, char *why, size_t size);
 
 /**
  * bpf_recorder_run() - run @command and give all events until its end to @sink.
