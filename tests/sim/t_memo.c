@@ -2,11 +2,11 @@
 /*
  * What is remembered of the engine is what it does: machines at random, with every kind of record,
  * under all policies that have a name, composed ones and hypotheses, once with the engine for every
- * record and once with a memo, in pieces and with little room for it. Every counter of every CPU must
- * be the same, and where the tasks' registers are.
+ * record and once with a memo, in pieces and with little room for it. Every counter of every CPU
+ * must be the same, and where the tasks' registers are.
  *
- * t_memo [SEED] runs them; t_memo --twin NAME [SEED] wants a difference, for in the memo something is
- * broken.
+ * t_memo [SEED] runs them; t_memo --twin NAME [SEED] wants a difference, for something is broken in
+ * the memo.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -169,7 +169,7 @@ static void put_rare(struct maker *m, uint32_t cpu)
 	put(m, r);
 }
 
-/* What a machine does for a while. Long rows of slots of few tasks are what blind slots come from. */
+/* What a machine does for a while. Blind slots come from long rows of slots of few tasks. */
 static void new_phase(struct maker *m)
 {
 	static const uint32_t use[] = { 100, 100, 97, 60, 20, 0 };
@@ -210,7 +210,8 @@ static void choose(unsigned i, struct xst_policy *policy, struct lane_extra *ext
 	*policy = *xst_policy_at(i % XST_POLICY_COUNT);
 	while (i >= XST_POLICY_COUNT) {
 		*policy = (struct xst_policy){ .name = "composed", .save = (enum xst_save)draw(2),
-					       .load = (enum xst_load)draw(3), .keep_owner = draw(2),
+					       .load = (enum xst_load)draw(3),
+					       .keep_owner = draw(2),
 					       .preload_after = (uint8_t)(draw(3) * draw(4)),
 					       .skip_init = draw(2) };
 		if (chance(5))
@@ -339,9 +340,10 @@ static unsigned compare_states(const struct side *a, const struct side *b, unsig
 
 		lane_get_task(a->lanes[i], n, &x);
 		lane_get_task(b->lanes[i], n, &y);
+		x.use_row = x.use_row < most ? x.use_row : most;
+		y.use_row = y.use_row < most ? y.use_row : most;
 		bad += x.begun != y.begun || x.home != y.home || x.blind != y.blind ||
-		       x.xstate_bv != y.xstate_bv ||
-		       (x.use_row < most ? x.use_row : most) != (y.use_row < most ? y.use_row : most);
+		       x.xstate_bv != y.xstate_bv || x.use_row != y.use_row;
 	}
 	return bad;
 }
@@ -385,7 +387,8 @@ static unsigned round_of(struct maker *m, unsigned number, const struct memo_lim
 	make(m);
 	/* A lane alone goes another way than many. */
 	lanes = number % 2 ? LANES : number % 4 ? 1 + draw(LANES) : 1;
-	use = (struct sim_use){ .kind = chance(70) ? SIM_USE_LIVE : SIM_USE_SHARE, .p = 0.7, .seed = draw(9) };
+	use = (struct sim_use){ .kind = chance(70) ? SIM_USE_LIVE : SIM_USE_SHARE, .p = 0.7,
+				.seed = draw(9) };
 	for (unsigned i = 0; i < lanes; i++)
 		choose(number == 0 ? DEFERRED : number == 4 ? AUTO : lanes == 1 ? draw(LANES) : i,
 		       &policies[i], &extras[i]);
@@ -411,7 +414,7 @@ int main(int argc, char **argv)
 {
 	const bool twin = argc > 2 && !strcmp(argv[1], "--twin");
 	const char *seed = argc > (twin ? 3 : 1) ? argv[twin ? 3 : 1] : NULL;
-	/* As it is used; so little that it is learned again and again; so few states that lanes give up. */
+	/* As it is used; so little that it is learned anew; so few states that lanes give up. */
 	static const struct memo_limits limits[] = { { 0 }, { .entries = 64, .deltas = 40 },
 						     { .states = 60 } };
 	struct fate fates[3] = { { 0 } };

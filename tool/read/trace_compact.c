@@ -55,13 +55,15 @@ static uint64_t file_size(const struct trace_input *in)
 {
 	struct stat st;
 
-	return !in->unpack && !fstat(in->fd, &st) && S_ISREG(st.st_mode) &&
-	       lseek(in->fd, 0, SEEK_CUR) == (off_t)sizeof(struct rec_header) ? (uint64_t)st.st_size : 0;
+	if (in->unpack || fstat(in->fd, &st) || !S_ISREG(st.st_mode) ||
+	    lseek(in->fd, 0, SEEK_CUR) != (off_t)sizeof(struct rec_header))
+		return 0;
+	return (uint64_t)st.st_size;
 }
 
 /*
- * All records of a file where they lie in memory: what read() would copy costs a fifth of all that is
- * done with them. Whoever changes a record changes a copy of its page.
+ * All records of a file where they lie in memory: to copy them by read() costs a fifth of all that
+ * is done with them. Whoever changes a record changes a copy of its page.
  *
  * Return: 1 when the file cannot be mapped; nothing was read then.
  */
@@ -77,7 +79,8 @@ static int read_mapped(struct trace_input *in, struct rec_place *place,
 		return 1;
 	while (!result && size - at >= sizeof(struct rec)) {
 		const uint64_t from = at / page * page;
-		const size_t bytes = size - from < WINDOW_BYTES ? (size_t)(size - from) : WINDOW_BYTES;
+		const uint64_t rest = size - from;
+		const size_t bytes = rest < WINDOW_BYTES ? (size_t)rest : WINDOW_BYTES;
 		uint8_t *window = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, in->fd,
 				       (off_t)from);
 		size_t left = (bytes - (size_t)(at - from)) / sizeof(struct rec);
@@ -86,8 +89,8 @@ static int read_mapped(struct trace_input *in, struct rec_place *place,
 		if (window == MAP_FAILED && !from)
 			return 1;
 		if (window == MAP_FAILED || file_size(in) < size) {
-			snprintf(err, errlen, "%s: %s", in->name,
-				 window == MAP_FAILED ? strerror(errno) : "it gets shorter while it is read");
+			snprintf(err, errlen, "%s: %s", in->name, window == MAP_FAILED ?
+				 strerror(errno) : "it gets shorter while it is read");
 			return -1;
 		}
 		recs = (struct rec *)(void *)(window + (at - from));

@@ -103,7 +103,7 @@ static void edit(struct lane *l, struct xst_cpu *cpu, struct xst_ctx *cur, uint6
 {
 	const uint32_t home = xst_ctx_home(cur);
 
-	/* Or the CPU that has its only copy would write it later, over whatever is there by then. */
+	/* Or the CPU that has its only copy would write it later, over what is there by then. */
 	if (home != XST_NO_CPU && home != cpu->id)
 		xst_ctx_flush(cpu, cur);
 	if (l->areas)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside a lane: for lane.c, which drives it, and lane_state.c, which takes its state out and puts it in. */
+/* Inside a lane: for lane.c, which drives it, and lane_state.c, its state out and in. */
 #ifndef SIM_LANE_OWN_H
 #define SIM_LANE_OWN_H
 
@@ -13,7 +13,7 @@ struct lane {
 	struct xst_cpu *cpus;       /* cpu_room */
 	struct cnt_world *worlds;   /* the same */
 	struct lane_task *tasks;    /* or NULL */
-	/* Only skip_init looks into images. Else all tasks share one area, and who made it is forgotten. */
+	/* Only skip_init looks into images. Else all tasks share one area. */
 	uint8_t (*areas)[AREA_BYTES]; /* or NULL */
 	XST_AREA(shared, AREA_BYTES);
 	size_t ctx_room, cpu_room;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A lane's state, out and in: for the next piece of a trace, and for one event on a small machine. */
+/* A lane's state, out and in: for the next piece of a trace, for one event on a small machine. */
 #include "sim/lane_own.h"
 
 #include <string.h>
@@ -102,9 +102,10 @@ struct lane *lane_trial(const struct lane *l)
 struct lane_traits lane_traits(const struct lane *l)
 {
 	const struct xst_policy *p = l->policy;
+	const uint8_t after = p->preload_after;
 
 	return (struct lane_traits){
-		.row_most = (uint8_t)(p->preload_after + (p->preload_after > 0 && p->preload_after < 255)),
+		.row_most = (uint8_t)(after + (after > 0 && after < 255)),
 		.blind = p->load == XST_LOAD_FIRST_USE,
 		.displaced = p->save == XST_SAVE_DISPLACED,
 	};

@@ -59,14 +59,14 @@ bool lane_try(struct lane *l, struct lane_scene *scene, const struct rec *event,
 	      struct lane_counts *n);
 
 /**
- * lane_event() - @r without all that @l never looks at: what is left may be compared. Who it is about
- * is left out, too.
+ * lane_event() - @r without all that @l never looks at: what is left may be compared. Who it is
+ * about is left out, too.
  */
 struct rec lane_event(const struct lane *l, const struct rec *r);
 
 /**
- * lane_can_try() - do the events of this lane change nothing but the tasks and CPUs of a scene, and is
- * nothing counted but for CPUs?
+ * lane_can_try() - do the events of this lane change nothing but the tasks and CPUs of a scene, and
+ * is nothing counted but for CPUs?
  */
 bool lane_can_try(const struct lane *l);
 

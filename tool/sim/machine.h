@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who runs where on the recorded machine, as far as it has been read. What the memo (memo.h) knows of
- * a task or a CPU lies beside it: all that one record needs of each is one cache line.
+ * Who runs where on the recorded machine, as far as it has been read. What the memo (memo.h) knows
+ * of a task or a CPU lies beside it: all that one record needs of each is one cache line.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H

@@ -8,7 +8,9 @@ const struct memo_entry *memo_find_rest(struct memo *m, uint64_t key)
 {
 	const size_t mask = ((size_t)1 << (64 - m->shift)) - 1;
 
-	for (size_t i = (size_t)(key * MEMO_HASH >> m->shift); m->entries[i].key; i = (i + 1) & mask)
+	size_t i = (size_t)(key * MEMO_HASH >> m->shift);
+
+	for (; m->entries[i].key; i = (i + 1) & mask)
 		if (m->entries[i].key == key)
 			return &m->entries[i];
 	return memo_learn(m, key, NULL);
@@ -52,9 +54,10 @@ static void add_fetches(struct fetches *f, const struct machine_task *t, unsigne
 static bool find_fetches(struct memo *m, struct fetches *f)
 {
 	for (unsigned i = 0; i < f->count; i++) {
-		const struct memo_entry *e = memo_find(
-			m, m->machine->cpus[f->cpu[i]].state | (uint64_t)f->lanes[i] << KEY_PLACE_SHIFT |
-				   (uint64_t)EVENT_EVICT << KEY_EVENT_SHIFT);
+		const uint64_t state = m->machine->cpus[f->cpu[i]].state;
+		const uint64_t lanes = (uint64_t)f->lanes[i] << KEY_PLACE_SHIFT;
+		const struct memo_entry *e =
+			memo_find(m, state | lanes | (uint64_t)EVENT_EVICT << KEY_EVENT_SHIFT);
 
 		if (!e)
 			return false;
@@ -83,7 +86,8 @@ static void begin_cpu(struct memo *m, uint32_t cpu)
 }
 
 /* All that an event can do. Entries move while others are learned. */
-enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other, const struct memo_entry *entry)
+enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other,
+			 const struct memo_entry *entry)
 {
 	const struct memo_entry e = *entry;
 	struct machine_cpu *cpus = m->machine->cpus, *c = &cpus[cpu];
@@ -133,9 +137,10 @@ static void begin_task(struct memo *m, uint32_t n)
 
 static uint64_t key_of(const struct memo *m, uint32_t cpu, uint32_t other, unsigned event)
 {
+	const struct machine_task *tasks = m->machine->tasks;
 	const struct machine_cpu *c = &m->machine->cpus[cpu];
 
-	return memo_key(m, c, &m->machine->tasks[c->cur], &m->machine->tasks[other], cpu, other, event);
+	return memo_key(m, c, &tasks[c->cur], &tasks[other], cpu, other, event);
 }
 
 enum done memo_run_rare(struct memo *m, const struct rec *r)
@@ -216,7 +221,7 @@ static void go_direct(struct memo *m, const struct rec *r, memo_step step)
 
 bool memo_again(struct memo *m, const struct rec *r, memo_step step, enum done done)
 {
-	/* Transitions can be learned again, unless there is no end to it. States that are too many stay so. */
+	/* Transitions can be learned again, unless there is no end to it; states stay too many. */
 	if (done == NOT_DONE && memo_is_full(m)) {
 		memo_flush(m);
 		if (m->stats.tried < PATIENCE || m->looked_up / WORTH > m->stats.tried)

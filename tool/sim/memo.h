@@ -66,8 +66,8 @@ struct memo;
  *
  * Return: NULL when there is no memory.
  */
-struct memo *memo_new(struct lane *const *lanes, size_t lane_count, const struct memo_limits *limits,
-		      struct machine *machine);
+struct memo *memo_new(struct lane *const *lanes, size_t lane_count,
+		      const struct memo_limits *limits, struct machine *machine);
 void memo_free(struct memo *m);
 
 /**

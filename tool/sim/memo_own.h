@@ -3,8 +3,8 @@
  * Inside the memo. All lanes' states together have a number: that of a CPU (with what the task that
  * runs there is like) and that of a task. Number 0 is a CPU that did not begin, and no task.
  *
- * Beside the numbers there are, lane by lane in struct machine, the things that would make too many states and of
- * which the engine sees only one bit at a time:
+ * Beside the numbers there are, lane by lane in struct machine, the things that would make too many
+ * states and of which the engine sees only one bit at a time:
  *
  *   owner[], last[]  is this task's copy in these registers? Whose they are and where a task was
  *                    last, as in struct xst_cpu and struct xst_ctx
@@ -70,7 +70,7 @@ enum owner { OWNER_NONE, OWNER_OTHER, OWNER_KERNEL, OWNER_CUR };
 struct cpu_codes { uint32_t lane[MEMO_LANES]; };
 struct task_codes { uint16_t lane[MEMO_LANES]; };
 
-/* What an event is apart from who takes part in it: of switches, struct memo_step's. */
+/* What an event is apart from who takes part in it: of switches, a step's. */
 #define EVENT_RARE  0x40u /* and up: all that are no switches */
 #define EVENT_EVICT 0xffu
 
@@ -103,8 +103,8 @@ struct memo_entry {
 _Static_assert(sizeof(struct memo_entry) == 64, "an entry is a cache line");
 
 /*
- * The same in 8 bytes, for a lane alone where use is always seen and no copy is elsewhere: the table
- * is so small that it needs no keys. No others and nothing slow is in it.
+ * The same in 8 bytes, for a lane alone where use is always seen and no copy is elsewhere: the
+ * table is so small that it needs no keys. No others and nothing slow is in it.
  */
 #define QUICK_STATES 64u /* of CPUs and of tasks */
 #define QUICK_INDEX(cpu, other, place, event) \
@@ -174,10 +174,11 @@ const struct cpu_codes *memo_cpu_codes(const struct memo *m, unsigned number);
 const struct task_codes *memo_task_codes(const struct memo *m, unsigned number);
 
 /*
- * One lane's state as a code and back; the numbers in it are up to who asks. Is it all that there is
- * to say? @owner_was_here: the owner's last_cpu is this one, else the registers are nobody's.
+ * One lane's state as a code and back; the numbers in it are up to who asks. Is it all that there
+ * is to say? @owner_was_here: the owner's last_cpu is this one, else the registers are nobody's.
  */
-bool memo_task_code(const struct memo *m, unsigned k, const struct lane_task_state *s, uint32_t *code);
+bool memo_task_code(const struct memo *m, unsigned k, const struct lane_task_state *s,
+		    uint32_t *code);
 bool memo_cpu_code(const struct memo *m, unsigned k, const struct lane_cpu_state *s,
 		   bool owner_was_here, bool cur_was_here, uint32_t *code);
 struct lane_task_state memo_task_state(uint32_t code, unsigned blind, uint32_t last, uint32_t home);

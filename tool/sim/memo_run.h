@@ -25,7 +25,8 @@ enum done {
 
 /* memo.c: what is not short. */
 const struct memo_entry *memo_find_rest(struct memo *m, uint64_t key);
-enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other, const struct memo_entry *entry);
+enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other,
+			 const struct memo_entry *entry);
 enum done memo_set_full(struct memo *m, struct machine_task *t);
 enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t key);
 enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
@@ -68,8 +69,8 @@ ALWAYS_INLINE uint64_t memo_away(const struct memo *m, const struct machine_task
 }
 
 /* Which registers of CPU @cpu are task @n's copy? */
-ALWAYS_INLINE uint64_t memo_place(const struct machine_cpu *c, const struct machine_task *t, uint32_t n,
-				  uint32_t cpu)
+ALWAYS_INLINE uint64_t memo_place(const struct machine_cpu *c, const struct machine_task *t,
+				  uint32_t n, uint32_t cpu)
 {
 	unsigned place = 0;
 
@@ -156,9 +157,9 @@ ALWAYS_INLINE uint64_t memo_key(const struct memo *m, const struct machine_cpu *
  * @o:     the one that comes, @n.
  * @event: a step's, and m->event_mask.
  */
-ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c, struct machine_task *t,
-					struct machine_task *o, uint32_t cpu, uint32_t n,
-					unsigned event)
+ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c,
+					struct machine_task *t, struct machine_task *o,
+					uint32_t cpu, uint32_t n, unsigned event)
 {
 	const uint64_t key = memo_key(m, c, t, o, cpu, n, event);
 	const struct memo_entry *e;
@@ -177,9 +178,9 @@ ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c, s
 /**
  * memo_run_quick() - the same where there is m->quick.
  */
-ALWAYS_INLINE enum done memo_run_quick(struct memo *m, struct machine_cpu *c, struct machine_task *t,
-				       struct machine_task *o, uint32_t cpu, uint32_t n,
-				       unsigned event)
+ALWAYS_INLINE enum done memo_run_quick(struct memo *m, struct machine_cpu *c,
+				       struct machine_task *t, struct machine_task *o,
+				       uint32_t cpu, uint32_t n, unsigned event)
 {
 	const unsigned place = (unsigned)(c->owner[0] == n) & (o->last[0] == cpu) & c->other;
 	uint64_t *quick = &m->quick[QUICK_INDEX(c->state, o->state, place, event)];

@@ -110,8 +110,8 @@ static bool begin_lane(struct memo *m, unsigned k, uint16_t *fresh)
 	return true;
 }
 
-struct memo *memo_new(struct lane *const *lanes, size_t lane_count, const struct memo_limits *limits,
-		      struct machine *machine)
+struct memo *memo_new(struct lane *const *lanes, size_t lane_count,
+		      const struct memo_limits *limits, struct machine *machine)
 {
 	struct memo *m = aligned_alloc(_Alignof(struct memo), sizeof(*m));
 	struct task_codes fresh = { { 0 } };
@@ -175,8 +175,9 @@ void memo_free(struct memo *m)
 /* A task that was last on @last, by its code. */
 static void put_task(const struct memo *m, unsigned k, uint32_t task, uint32_t code, uint32_t last)
 {
-	struct lane_task_state s = memo_task_state(code, (uint8_t)(m->machine->tasks[task].blind >> 8 * k),
-						   last == LAST_NONE ? XST_NO_CPU : last, XST_NO_CPU);
+	const uint8_t blind = (uint8_t)(m->machine->tasks[task].blind >> 8 * k);
+	const uint32_t last_cpu = last == LAST_NONE ? XST_NO_CPU : last;
+	struct lane_task_state s = memo_task_state(code, blind, last_cpu, XST_NO_CPU);
 
 	if (last != LAST_NONE) {
 		const struct machine_cpu *c = &m->machine->cpus[last];
@@ -197,7 +198,8 @@ static void put_cpu(const struct memo *m, unsigned k, uint32_t cpu)
 	lane_set_cpu(m->lane[k], cpu, &s);
 	/* While it runs the CPU's state says what it is like. */
 	if (c->cur)
-		put_task(m, k, c->cur, x & 0xffff, x & CPU_LAST ? cpu : m->machine->tasks[c->cur].last[k]);
+		put_task(m, k, c->cur, x & 0xffff,
+			 x & CPU_LAST ? cpu : m->machine->tasks[c->cur].last[k]);
 }
 
 /* What the CPU counted: each delta as often as it was there. */
@@ -328,6 +330,7 @@ static bool get_all(struct memo *m)
 		m->machine->tasks[n].state = (uint16_t)number;
 	}
 	for (uint32_t cpu = 0; cpu < m->machine->cpu_count; cpu++) {
+		struct machine_cpu *c = &m->machine->cpus[cpu];
 		struct cpu_codes codes = { { 0 } };
 		int number;
 
@@ -337,9 +340,9 @@ static bool get_all(struct memo *m)
 		number = memo_cpu_number(m, &codes);
 		if (number < 0)
 			return false;
-		m->machine->cpus[cpu].state = (uint16_t)number;
-		m->machine->cpus[cpu].away = 0xff;
-		m->machine->cpus[cpu].counts = number ? m->counts + (size_t)cpu * m->deltas.most : NULL;
+		c->state = (uint16_t)number;
+		c->away = 0xff;
+		c->counts = number ? m->counts + (size_t)cpu * m->deltas.most : NULL;
 	}
 	return homes_are_true(m);
 }

@@ -77,7 +77,8 @@ struct lane_task_state memo_task_state(uint32_t code, unsigned blind, uint32_t l
 	};
 }
 
-bool memo_task_code(const struct memo *m, unsigned k, const struct lane_task_state *s, uint32_t *code)
+bool memo_task_code(const struct memo *m, unsigned k, const struct lane_task_state *s,
+		    uint32_t *code)
 {
 	const uint8_t most = m->row_most[k];
 
@@ -219,7 +220,8 @@ static bool learn_cur(const struct trial *t, struct memo_entry *e)
 		return !is->begun && !own;
 	}
 	e->own[t->lane] = own ? 0xffff : 0;
-	if ((is->last_cpu == XST_NO_CPU || (is->last_cpu == 0 && !stays && !own)) && !MEMO_TWIN(LOST))
+	if ((is->last_cpu == XST_NO_CPU || (is->last_cpu == 0 && !stays && !own)) &&
+	    !MEMO_TWIN(LOST))
 		e->lost[t->lane] = 0xff;
 	return (is->last_cpu == XST_NO_CPU || is->last_cpu == 0 || is->last_cpu == was->last_cpu) &&
 	       home_is_told(t, 0) && learn_blind(t, e);
@@ -293,7 +295,8 @@ static bool learn_lane(struct trial *t, struct memo_entry *e, struct outcome *ou
 		      t->event == EVENT_EVICT ? NULL : &m->events[t->event], &n) ||
 	    !memo_cpu_code(m, k, here, was_here(t, here->owner), was_here(t, here->cur), &cpu) ||
 	    !memo_task_code(m, k, &t->after.task[0], &task) ||
-	    !memo_task_code(m, k, &t->after.task[1], &other) || !learn_cur(t, e) || !learn_other(t, e) || !rest_is_same(t) ||
+	    !memo_task_code(m, k, &t->after.task[1], &other) || !learn_cur(t, e) ||
+	    !learn_other(t, e) || !rest_is_same(t) ||
 	    !learn_counts(&n, out->delta.lane[k]))
 		return false;
 	next = (uint8_t)here->cur;
@@ -370,14 +373,16 @@ const struct memo_entry *memo_learn(struct memo *m, uint64_t key, const uint64_t
 {
 	const unsigned event = (unsigned)(key >> KEY_EVENT_SHIFT);
 	const struct cpu_codes *cpu = memo_cpu_codes(m, (unsigned)(key & 0xffff));
-	const struct task_codes *other = memo_task_codes(m, (unsigned)(key >> KEY_OTHER_SHIFT & 0xffff));
+	const unsigned other_state = (unsigned)(key >> KEY_OTHER_SHIFT & 0xffff);
+	const struct task_codes *other = memo_task_codes(m, other_state);
 	const bool same = event < EVENT_RARE && (event & MEMO_SAME);
 	struct memo_entry e = { .key = key };
 	struct outcome out;
 	int numbers[4];
 
 	/* Nobody is in user mode, says a broken trace; who reads it sees to it. */
-	if (memo_is_full(m) || (event < EVENT_RARE && (event & REC_USER) && !(cpu->lane[0] & TASK_BEGUN)))
+	if (memo_is_full(m) ||
+	    (event < EVENT_RARE && (event & REC_USER) && !(cpu->lane[0] & TASK_BEGUN)))
 		return NULL;
 	memset(&out, 0, sizeof(out));
 	m->stats.tried++;
@@ -411,7 +416,7 @@ const struct memo_entry *memo_learn(struct memo *m, uint64_t key, const uint64_t
 	e.task = (uint16_t)numbers[1];
 	e.other = (uint16_t)numbers[2];
 	e.delta = (uint16_t)numbers[3];
-	if (e.next != 2 && e.other != (key >> KEY_OTHER_SHIFT & 0xffff) && !same)
+	if (e.next != 2 && e.other != other_state && !same)
 		e.slow |= SLOW_OTHER;
 	if (e.fetched | e.other_fetched)
 		e.slow |= SLOW_FETCH;

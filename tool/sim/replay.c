@@ -361,8 +361,8 @@ static void end_program(struct replay *r, uint32_t task)
 }
 
 /* Everything that is not a switch. */
-static __attribute__((noinline)) enum done take_rare(struct replay *r, struct memo *m, struct rec *rec,
-						     size_t i)
+static __attribute__((noinline)) enum done take_rare(struct replay *r, struct memo *m,
+						     struct rec *rec, size_t i)
 {
 	struct machine_cpu *c = &r->machine.cpus[rec->cpu < REC_CPUS_MAX ? rec->cpu : 0];
 
@@ -420,19 +420,20 @@ static size_t take_part(struct replay *r, struct rec *recs, size_t count, size_t
 {
 	const struct memo *m = r->memo_count && !r->memos[0]->direct ? r->memos[0] : NULL;
 	const bool as_asked = r->use.kind != SIM_USE_LIVE, alone = r->memo_count == 1;
-	/* As asked for, or whether others want the steps, is looked at for each record where it is rare. */
+	/* What is rare is looked at for each record. */
 	const struct way check = { as_asked, r->on_exit, CHECK_ONLY, true, true };
 	const struct way wide = { as_asked, false, WIDE, true, !alone };
+	const struct way wide_alone = { .memo = WIDE, .live = true };
+	const struct way quick_live = { .memo = QUICK, .live = true }, quick = { .memo = QUICK };
 
 	if (!m)
 		return take_batch(r, recs, count, exit_at, check);
 	if (as_asked || !alone)
 		return take_batch(r, recs, count, exit_at, wide);
 	if (!m->quick)
-		return take_batch(r, recs, count, exit_at, (struct way){ .memo = WIDE, .live = true });
-	return m->event_mask & MEMO_LIVE
-		       ? take_batch(r, recs, count, exit_at, (struct way){ .memo = QUICK, .live = true })
-		       : take_batch(r, recs, count, exit_at, (struct way){ .memo = QUICK });
+		return take_batch(r, recs, count, exit_at, wide_alone);
+	return m->live_mask ? take_batch(r, recs, count, exit_at, quick_live)
+			    : take_batch(r, recs, count, exit_at, quick);
 }
 
 /* The totals that are sums over switches. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The head of a state file. It is of one build: what it has from the engine is as it lies in memory. */
+/* The head of a state file. It is of one build: what is in it is as it lies in memory. */
 struct kept {
 	char magic[8];
 	char version[24];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside a replay: for replay.c, which goes through records, and replay_keep.c, where pieces of a trace meet. */
+/* Inside a replay: for replay.c, which goes through records; replay_keep.c, where pieces meet. */
 #ifndef SIM_REPLAY_OWN_H
 #define SIM_REPLAY_OWN_H
 
