@@ -23,7 +23,7 @@ struct machine_task {
 	uint16_t state;            /* the memo's */
 	uint8_t is;                /* IS_* */
 	uint64_t blind;            /* a byte for each lane */
-	uint16_t last[MEMO_LANES]; /* CPU, or LAST_NONE */
+	uint16_t last[MEMO_LANES] __attribute__((aligned(16))); /* CPU, or LAST_NONE */
 } __attribute__((aligned(32)));
 
 struct machine_cpu {
