@@ -43,6 +43,7 @@ void mdl_caps_make(struct xst_caps *caps, uint64_t xcr0, uint64_t xss, enum xst_
 	caps->avx512f = xcr0 & XST_MASK_AVX512;
 	caps->pku = xcr0 & XST_MASK_PKRU;
 	caps->cet_ss = caps->xss & (XST_MASK_CET_U | XST_MASK_CET_S);
+	caps->cet_ibt = caps->cet_ss;
 	caps->amx_tile = caps->xfd = xcr0 & XST_MASK_AMX;
 	for (i = 2; i < 63; i++) {
 		const struct xst_comp_info *info = xst_comp_info(i);

@@ -62,6 +62,7 @@ static void write_reset(const struct xst_system *sys, struct xst_guest *guest)
 	guest->xfd = 0;
 	guest->xfd_err = 0;
 	guest->pkru = 0;
+	guest->ctx.fault = 0;
 	__builtin_memset(guest->ssp, 0, sizeof(guest->ssp));
 	guest->ssp_cpu = XST_NO_CPU;
 }
@@ -88,7 +89,8 @@ int xst_guest_init(const struct xst_system *sys, struct xst_perm *perm, struct x
 	if (!XST_TWIN(GUEST_UNLOCKED))
 		xst_perm_lock_guest(perm);
 	__builtin_memset(guest, 0, sizeof(*guest));
-	guest->mask = mask;
+	/* Half of AMX is no XCR0 that hardware takes; its image has room for it all the same. */
+	guest->mask = mask & XST_MASK_TILEDATA ? mask : mask & ~XST_MASK_TILECFG;
 	guest->layout = layout;
 	guest->ctx.area = area;
 	guest->ctx.last_cpu = XST_NO_CPU;
@@ -144,9 +146,10 @@ int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, 
 
 /* --- the life of a thread that runs one --- */
 
-void xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest)
+int xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest)
 {
-	XST_ASSERT(!guest->loaded);
+	if (guest->loaded)
+		return XST_ERR_INVALID;
 	XST_TRACE(cpu, "guest-load", &guest->ctx);
 	guest->user = cpu->cur;
 	guest->loaded = true;
@@ -156,15 +159,18 @@ void xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest)
 	if (XST_TWIN(GUEST_KEEPS_USER))
 		cpu->bits &= ~XST_B_LIVE;
 	xst_switch(cpu, cpu->cur, &guest->ctx);
+	return XST_OK;
 }
 
-void xst_guest_put(struct xst_cpu *cpu, struct xst_guest *guest)
+int xst_guest_put(struct xst_cpu *cpu, struct xst_guest *guest)
 {
-	XST_ASSERT(guest->loaded && !guest->running && cpu->cur == &guest->ctx);
+	if (!guest->loaded || guest->running || cpu->cur != &guest->ctx)
+		return XST_ERR_INVALID;
 	XST_TRACE(cpu, "guest-put", &guest->ctx);
 	guest->loaded = false;
 	xst_switch(cpu, &guest->ctx, guest->user);
 	guest->user = NULL;
+	return XST_OK;
 }
 
 /* Has this guest anything to do with IA32_XFD? If not, the host's keeps it from tiles. */

@@ -167,9 +167,16 @@ int xst_guest_copy_in(struct xst_cpu *cpu, struct xst_guest *guest, const void *
 	return XST_OK;
 }
 
+/* Is any of it in the guest's image? */
+static bool in_image(const struct xst_guest *guest)
+{
+	return has_cet(guest, XST_COMP_CET_U) || has_cet(guest, XST_COMP_CET_S);
+}
+
 void xst_guest_get_cet(struct xst_cpu *cpu, struct xst_guest *guest, struct xst_cet *cet)
 {
-	flush(cpu, guest);
+	if (in_image(guest))
+		flush(cpu, guest);
 	read_cet(cpu->sys, guest, cet);
 }
 
@@ -183,11 +190,16 @@ static bool is_canonical(uint64_t v)
 #define U_CET_RESERVED 0x3c0ULL
 #define U_CET_SUPPRESS 0x400ULL
 #define U_CET_TRACKER  0x800ULL
+/* Reserved without shadow stacks, and without indirect branch tracking. */
+#define U_CET_SHSTK    0x3ULL
+#define U_CET_IBT      0xfffffffffffffc3cULL
 
 static int check_cet(const struct xst_system *sys, const struct xst_guest *guest,
 		     const struct xst_cet *cet, struct xst_diag *diag)
 {
 	const uint64_t super = cet->ssp[0] | cet->ssp[1] | cet->ssp[2];
+	const uint64_t reserved = U_CET_RESERVED | (sys->caps.cet_ss ? 0 : U_CET_SHSTK) |
+				  (sys->caps.cet_ibt ? 0 : U_CET_IBT);
 	unsigned n;
 
 	if ((cet->u_cet | cet->ssp[3]) && !has_cet(guest, XST_COMP_CET_U))
@@ -196,7 +208,7 @@ static int check_cet(const struct xst_system *sys, const struct xst_guest *guest
 	if (super && !has_cet(guest, XST_COMP_CET_S) && !sys->guest_cet_s)
 		return xst_diag_set(diag, XST_ERR_DENIED, XST_COMP_CET_S, 0, guest->mask,
 				    XST_MASK_CET_S, "the guest may not have the component");
-	if ((cet->u_cet & U_CET_RESERVED) || !is_canonical(cet->u_cet) ||
+	if ((cet->u_cet & reserved) || !is_canonical(cet->u_cet) ||
 	    ((cet->u_cet & U_CET_SUPPRESS) && (cet->u_cet & U_CET_TRACKER)))
 		return xst_diag_set(diag, XST_ERR_INVALID, XST_COMP_CET_U, 0, 0, cet->u_cet,
 				    "WRMSR of IA32_U_CET refuses this");
@@ -213,11 +225,15 @@ int xst_guest_set_cet(struct xst_cpu *cpu, struct xst_guest *guest, const struct
 		      struct xst_diag *diag)
 {
 	int err = check_cet(cpu->sys, guest, cet, diag);
+	struct xst_cet now;
 
 	if (err)
 		return err;
-	flush(cpu, guest);
+	xst_guest_get_cet(cpu, guest, &now);
+	if (!__builtin_memcmp(&now, cet, sizeof(now)))
+		return XST_OK;
 	write_cet(cpu->sys, guest, cet);
-	xst_ctx_changed(cpu, &guest->ctx);
+	if (in_image(guest))
+		xst_ctx_changed(cpu, &guest->ctx);
 	return XST_OK;
 }

@@ -383,6 +383,8 @@ static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *c
 {
 	const uint64_t gone = XST_TWIN(XFD_LATE) ? 0 : own_mask(cpu, ctx);
 
+	if (cpu->bits & XST_B_FIP)
+		scrub_fip(cpu, ctx->area, insn_of(cpu->bits));
 	finish_load(cpu, ctx, insn_of(cpu->bits), gone);
 	if (XST_TWIN(XFD_LATE))
 		(void)own_mask(cpu, ctx);
@@ -528,7 +530,7 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 		return;
 	}
 	own(cpu, ctx, b, how);
-	/* What some machines need before; none needs both. */
+	/* What some machines need before. */
 	if (b & (XST_B_FIP | XST_B_MASK)) {
 		if (b & XST_B_MASK) {
 			finish_load_mask(cpu, ctx);

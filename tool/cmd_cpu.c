@@ -200,8 +200,31 @@ static int run_together(const struct command *c)
 	return status;
 }
 
+/* An option that only another question needs is not passed over. */
+static const char *idle_option(const struct command *c)
+{
+	const bool memory = c->mode == OPT_FOOTPRINT || c->mode == OPT_GUEST_STATE;
+
+	if (!memory && c->req.base_bytes)
+		return "--base";
+	if (!memory && c->req.order_given)
+		return "--slab-order";
+	if (!memory && c->req.align_bytes)
+		return "--align";
+	if (!memory && c->req.tasks)
+		return "--tasks";
+	return c->req.costs && c->mode != OPT_GUEST_STATE ? "--costs" : NULL;
+}
+
 static int run(struct command *c)
 {
+	const char *idle = idle_option(c);
+
+	if (idle)
+		return ui_error(CPU_CMD, UI_USAGE, "%s has a meaning for %s only", idle,
+				c->req.costs && !strcmp(idle, "--costs")
+					? "--guest-state"
+					: "--footprint and --guest-state");
 	if (!c->spec_count && c->mode != OPT_DIFF && c->mode != OPT_BASELINE)
 		c->specs[c->spec_count++] = "host";
 	if (c->mode == OPT_DIFF && c->spec_count != 2)

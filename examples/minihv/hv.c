@@ -94,7 +94,7 @@ static void make_vm(struct vm *vm, uint64_t asid)
 {
 	/* 2: once per virtual CPU; then what its firmware would do: XCR0 gets all that it may have */
 	if (xst_guest_init(&sys, &perm, &vm->guest, vm->area, sizeof(vm->area), NULL) != XST_OK ||
-	    xst_guest_set_xcr0(&cpu, &vm->guest, sys.guest.mask & sys.xcr0, NULL) != XST_OK ||
+	    xst_guest_set_xcr0(&cpu, &vm->guest, vm->guest.mask & sys.xcr0, NULL) != XST_OK ||
 	    xst_guest_set_direct(&sys, &vm->guest, XST_DIRECT_XCR0, NULL) != XST_OK)
 		end("no guest can be made", 1);
 	make_vmcb(vm, asid);

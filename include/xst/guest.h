@@ -126,15 +126,18 @@ int xst_guest_set_direct(const struct xst_system *sys, struct xst_guest *guest, 
  * at the next enter, as the policy says.
  *
  * Context: ring 0, interrupts off; not in an in-kernel section; @guest is loaded nowhere.
+ * Return:  XST_OK; XST_ERR_INVALID, and nothing changed, when it is loaded already.
  */
-void xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest);
+int xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest);
 
 /**
  * xst_guest_put() - the thread turns back to itself.
  *
  * Context: ring 0, interrupts off, on whichever CPU the thread runs now; the guest does not run.
+ * Return:  XST_OK; XST_ERR_INVALID, and nothing changed, when it runs or is not what this CPU's
+ *          thread has.
  */
-void xst_guest_put(struct xst_cpu *cpu, struct xst_guest *guest);
+int xst_guest_put(struct xst_cpu *cpu, struct xst_guest *guest);
 
 /**
  * xst_guest_enter() - the guest is about to run: everything is its.

@@ -123,7 +123,10 @@ static void a_preemptible_section(void **state)
 
 static void profiles(void **state)
 {
+	static XST_AREA(area, 2560);
 	struct xst_system *sys = &g.r.sys;
+	struct xst_perm perm;
+	struct xst_guest v;
 	struct xst_diag d;
 
 	(void)state;
@@ -136,6 +139,11 @@ static void profiles(void **state)
 	assert_int_equal(sys->user.max, SPR);
 	assert_int_equal(sys->user.bytes, 2816);
 	assert_int_equal(sys->user.max_bytes, 11008);
+	/* Without TILEDATA no XCR0 has TILECFG, and a guest may have what an XCR0 may hold. */
+	xst_perm_init(sys, &perm);
+	assert_int_equal(xst_guest_init(sys, &perm, &v, area, sizeof(area), &d), XST_OK);
+	assert_int_equal(v.mask, 0x2e7 | CET);
+	assert_int_equal(xst_guest_set_xcr0(&g.r.cpu[0], &v, v.mask & sys->xcr0, &d), XST_OK);
 	assert_int_equal(sys->guest.mask, 0x202e7 | CET);
 	assert_int_equal(sys->guest.max, SPR | CET);
 	/* 576, AVX 256, AVX-512 64 + 512 + 1024, CET 16 + 24, TILECFG at 2496, TILEDATA at 2560 */

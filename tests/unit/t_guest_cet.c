@@ -200,7 +200,9 @@ static void cet_registers(void **state)
 		{0, {0, 0, 1}},
 		{0, {0, 0, 0, 3}},
 	};
+	static const struct xst_cet plain = {0x3, {0, 0, 0, 0x4000}};
 	struct xst_cet got;
+	uint64_t moved;
 	unsigned soft, i;
 
 	(void)state;
@@ -227,7 +229,27 @@ static void cet_registers(void **state)
 		xst_guest_get_cet(&g.r.cpu[1], &g.vcpu[0], &got);
 		assert_memory_equal(&got, &cet, sizeof(cet));
 		assert_int_equal(g.r.hw[0].surprise, 0);
+		/* What they are already moves nothing. */
+		xst_guest_load(&g.r.cpu[0], &g.vcpu[0]);
+		xst_guest_enter(&g.r.cpu[0], &g.vcpu[0]);
+		xst_guest_exit(&g.r.cpu[0], &g.vcpu[0]);
+		moved = g.r.cpu[0].n.loads;
+		assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &cet, &d), XST_OK);
+		xst_guest_enter(&g.r.cpu[0], &g.vcpu[0]);
+		xst_guest_exit(&g.r.cpu[0], &g.vcpu[0]);
+		assert_int_equal(g.r.cpu[0].n.loads, moved);
+		/* Once loaded, and put only where it is. */
+		assert_int_equal(xst_guest_load(&g.r.cpu[0], &g.vcpu[0]), XST_ERR_INVALID);
+		assert_int_equal(xst_guest_put(&g.r.cpu[0], &g.vcpu[1]), XST_ERR_INVALID);
+		assert_int_equal(xst_guest_put(&g.r.cpu[1], &g.vcpu[0]), XST_ERR_INVALID);
+		assert_int_equal(xst_guest_put(&g.r.cpu[0], &g.vcpu[0]), XST_OK);
+		assert_int_equal(xst_guest_put(&g.r.cpu[0], &g.vcpu[0]), XST_ERR_INVALID);
 	}
+	/* A CPU without indirect branch tracking (AMD) reserves its bits. */
+	up(INTEL, CET, "auto");
+	g.r.sys.caps.cet_ibt = false;
+	assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &cet, &d), XST_ERR_INVALID);
+	assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &plain, &d), XST_OK);
 	/* A guest that has none. */
 	up(INTEL, 0, "auto");
 	assert_int_equal(xst_guest_set_cet(&g.r.cpu[0], &g.vcpu[0], &cet, &d), XST_ERR_DENIED);
