@@ -187,8 +187,7 @@ static void compute_profiles(struct xst_system *sys, uint64_t want)
 }
 
 int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile,
-		      uint64_t mask,
-		      struct xst_diag *diag)
+		      uint64_t mask, struct xst_diag *diag)
 {
 	const uint64_t odd = mask & ~profile->max, alien = odd & XST_MASK_GUEST_ONLY;
 

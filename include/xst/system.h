@@ -130,8 +130,7 @@ int xst_system_compute(const struct xst_caps *caps, uint64_t want, uint32_t avoi
  *          for any other.
  */
 int xst_profile_check(const struct xst_system *sys, const struct xst_profile *profile,
-		      uint64_t mask,
-		      struct xst_diag *diag);
+		      uint64_t mask, struct xst_diag *diag);
 
 /**
  * xst_fresh_image() - write the image of a task that has not run yet (not of #RESET).

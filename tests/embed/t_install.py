@@ -12,7 +12,7 @@ import tempfile
 import build
 
 WANTED = ["bin/xstate", "include/xst/bringup.h", "include/xst/comp.def", "include/xst/version.h",
-          "share/doc/xstate/embedding.md", "share/doc/xstate/CHANGELOG.md",
+          "share/doc/xstate/embedding.md", "share/doc/xstate/guests.md", "share/doc/xstate/CHANGELOG.md",
           "share/doc/xstate/examples/minikernel/kernel.c",
           "share/doc/xstate/examples/minikernel/Makefile",
           "share/doc/xstate/examples/minihv/hv.c",
