@@ -221,6 +221,16 @@ static int check_cet(const struct xst_system *sys, const struct xst_guest *guest
 	return XST_OK;
 }
 
+static bool is_equal(const struct xst_cet *a, const struct xst_cet *b)
+{
+	unsigned n;
+
+	for (n = 0; n < 4; n++)
+		if (a->ssp[n] != b->ssp[n])
+			return false;
+	return a->u_cet == b->u_cet;
+}
+
 int xst_guest_set_cet(struct xst_cpu *cpu, struct xst_guest *guest, const struct xst_cet *cet,
 		      struct xst_diag *diag)
 {
@@ -230,7 +240,7 @@ int xst_guest_set_cet(struct xst_cpu *cpu, struct xst_guest *guest, const struct
 	if (err)
 		return err;
 	xst_guest_get_cet(cpu, guest, &now);
-	if (!__builtin_memcmp(&now, cet, sizeof(now)))
+	if (is_equal(&now, cet))
 		return XST_OK;
 	write_cet(cpu->sys, guest, cet);
 	if (in_image(guest))
