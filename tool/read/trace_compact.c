@@ -3,6 +3,8 @@
 #include "read/trace_compact.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -61,13 +63,22 @@ static uint64_t file_size(const struct trace_input *in)
 	return (uint64_t)st.st_size;
 }
 
+/* A file that gets shorter takes its pages away, from whoever looks at them. */
+static __thread sigjmp_buf taken_away;
+
+static void on_sigbus(int number)
+{
+	(void)number;
+	siglongjmp(taken_away, 1);
+}
+
 /*
  * All records of a file where they lie in memory: to copy them by read() costs a fifth of all that
  * is done with them. Whoever changes a record changes a copy of its page.
  *
  * Return: 1 when the file cannot be mapped; nothing was read then.
  */
-static int read_mapped(struct trace_input *in, struct rec_place *place,
+static int read_windows(struct trace_input *in, struct rec_place *place,
 		       int (*put)(void *arg, struct rec *recs, size_t count), void *arg, char *err,
 		       size_t errlen)
 {
@@ -115,6 +126,22 @@ static int read_mapped(struct trace_input *in, struct rec_place *place,
 		snprintf(err, errlen, "%s: cut off in the middle of a record", in->name);
 		return -1;
 	}
+	return result;
+}
+
+static int read_mapped(struct trace_input *in, struct rec_place *place,
+		       int (*put)(void *arg, struct rec *recs, size_t count), void *arg, char *err,
+		       size_t errlen)
+{
+	struct sigaction new = { .sa_handler = on_sigbus }, old;
+	int result = -1;
+
+	sigaction(SIGBUS, &new, &old);
+	if (!sigsetjmp(taken_away, 1))
+		result = read_windows(in, place, put, arg, err, errlen);
+	else
+		snprintf(err, errlen, "%s: it gets shorter while it is read", in->name);
+	sigaction(SIGBUS, &old, NULL);
 	return result;
 }
 

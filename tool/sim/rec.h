@@ -38,7 +38,7 @@ enum rec_kind {
 	REC_TASK,       /* @task is another one from now on; @arg is its thread id */
 	REC_NAME,       /* 15 bytes of its name: see rec_name() */
 	REC_PAUSE,      /* @arg seconds pass */
-	REC_LOST,       /* @arg events were lost here */
+	REC_LOST,       /* @arg events were lost here; REC_ASSUMED: what follows contradicts what was */
 	REC_END,        /* @arg: how many records came before, modulo 2^32; flags: REC_HAS_*; @task:
 			   restores the trace has that no SWITCH has; @cpu: in a file,
 			   rec_check() of all of the trace before it */

@@ -332,7 +332,10 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		r->n.span_ns += rec->arg * 1000000000ull;
 		return 0;
 	case REC_LOST:
-		r->n.lost_events += rec->arg;
+		if (rec->flags & REC_ASSUMED)
+			r->n.gaps += rec->arg;
+		else
+			r->n.lost_events += rec->arg;
 		return 0;
 	case REC_END:
 		if ((uint32_t)r->records_before != rec->arg)

@@ -37,33 +37,81 @@ static bool same_rows(const struct sim_result *a, const struct sim_result *b)
 	return true;
 }
 
-static bool add_task(struct sim_result *sum, const struct sim_task_row *t)
+/* Where a name is in sum->by_name, or belongs. FNV-1a; a quarter of the places is free at least. */
+static uint32_t *place_of(const struct sim_result *sum, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	size_t at;
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+	for (at = (size_t)(hash ^ hash >> 32);; at++) {
+		uint32_t *place = &sum->by_name[at & (sum->by_name_room - 1)];
+
+		if (!*place || !strcmp(sum->tasks[*place - 1].name, name))
+			return place;
+	}
+}
+
+/* Every name that is there, and room for one more. */
+static bool index_tasks(struct sim_result *sum)
+{
+	size_t room = 64;
+
+	if (sum->by_name_count == sum->task_count && 4 * (sum->task_count + 1) <= 3 * sum->by_name_room)
+		return true;
+	while (4 * (sum->task_count + 1) > 3 * room / 2)
+		room *= 2;
+	free(sum->by_name);
+	sum->by_name = calloc(room, sizeof(*sum->by_name));
+	sum->by_name_room = sum->by_name ? room : 0;
+	sum->by_name_count = 0;
+	if (!sum->by_name)
+		return false;
+	for (; sum->by_name_count < sum->task_count; sum->by_name_count++)
+		*place_of(sum, sum->tasks[sum->by_name_count].name) =
+			(uint32_t)sum->by_name_count + 1;
+	return true;
+}
+
+/* The row of @name, which may be new; NULL when memory is short. */
+static struct sim_task_row *task_row(struct sim_result *sum, const char *name)
 {
 	struct sim_task_row *more;
-	size_t i;
+	uint32_t *place;
 
-	for (i = 0; i < sum->task_count; i++)
-		if (!strcmp(sum->tasks[i].name, t->name))
-			break;
-	if (i == sum->task_count) {
-		if (i == sum->task_room) {
-			sum->task_room = i ? 2 * i : 64;
-			more = realloc(sum->tasks, sum->task_room * sizeof(*more));
-			if (!more)
-				return false;
-			sum->tasks = more;
-		}
-		sum->task_count++;
-		memset(&sum->tasks[i], 0, sizeof(sum->tasks[i]));
-		memcpy(sum->tasks[i].name, t->name, sizeof(t->name));
+	if (!index_tasks(sum))
+		return NULL;
+	place = place_of(sum, name);
+	if (*place)
+		return &sum->tasks[*place - 1];
+	if (sum->task_count == sum->task_room) {
+		sum->task_room = sum->task_count ? 2 * sum->task_count : 64;
+		more = realloc(sum->tasks, sum->task_room * sizeof(*more));
+		if (!more)
+			return NULL;
+		sum->tasks = more;
 	}
-	sum->tasks[i].tasks += t->tasks;
-	sum->tasks[i].slots += t->slots;
-	sum->tasks[i].used += t->used;
+	more = &sum->tasks[sum->task_count++];
+	*place = (uint32_t)++sum->by_name_count;
+	memset(more, 0, sizeof(*more));
+	snprintf(more->name, sizeof(more->name), "%s", name);
+	return more;
+}
+
+static bool add_task(struct sim_result *sum, const struct sim_task_row *t)
+{
+	struct sim_task_row *row = task_row(sum, t->name);
+
+	if (!row)
+		return false;
+	row->tasks += t->tasks;
+	row->slots += t->slots;
+	row->used += t->used;
 	for (size_t k = 0; k < sum->row_count; k++) {
-		sum->tasks[i].n[k].saves += t->n[k].saves;
-		sum->tasks[i].n[k].loads += t->n[k].loads;
-		sum->tasks[i].n[k].traps += t->n[k].traps;
+		row->n[k].saves += t->n[k].saves;
+		row->n[k].loads += t->n[k].loads;
+		row->n[k].traps += t->n[k].traps;
 	}
 	return true;
 }
@@ -150,9 +198,12 @@ void sim_result_free(struct sim_result *r)
 {
 	free(r->cpus);
 	free(r->tasks);
+	free(r->by_name);
 	sim_parts_free(&r->parts);
 	r->cpus = NULL;
 	r->tasks = NULL;
+	r->by_name = NULL;
+	r->by_name_room = r->by_name_count = 0;
 	r->cpu_count = r->task_count = r->task_room = 0;
 }
 
@@ -202,7 +253,7 @@ bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, stru
 	memset(out, 0, sizeof(*out));
 	out->used = n->slots ? MILLION * (double)n->used_slots / (double)n->slots : 0;
 	out->used_least = -1;
-	if (n->digest_slots && n->digest_slots == n->user_slots)
+	if (!strcmp(r->use, "live") && n->digest_slots && n->digest_slots == n->user_slots)
 		out->used_least = out->used;
 	/* A trap costs the write that clears TS, too, and the next switch sets it again. */
 	out->formula.low = even_formula(save.low + load.low, c->trap.high + 2 * c->ts.high, 0);
@@ -264,7 +315,7 @@ enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
 	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
 	struct sim_range d;
 
-	if (r->total.lost_events || sim_parts_holes(&r->parts))
+	if (r->total.lost_events || r->total.gaps || sim_parts_holes(&r->parts))
 		return SIM_INCOMPLETE;
 	if (!eager || !lazy)
 		return SIM_DEPENDS;
@@ -297,6 +348,10 @@ static const char *say_use(const struct sim_result *r, const struct sim_costs *c
 		snprintf(buf, size, "Used: at most %.0f of a million slots. Saved images were compared in "
 			 "%.1f %% of those in user mode; the others had live registers at their end.",
 			 e.used, 100 * (double)r->total.digest_slots / (double)r->total.user_slots);
+	else if (!strcmp(r->use, "live") && !r->total.traces_with_fpu)
+		snprintf(buf, size, "Used: at most %.0f of a million slots. The trace has no events of "
+			 "the FPU, so every slot in user mode is taken for one; --use assumes less.",
+			 e.used);
 	else if (!strcmp(r->use, "live"))
 		snprintf(buf, size, "Used: at most %.0f of a million slots. So many had live registers "
 			 "at their end, which stay live once a program has touched them.", e.used);
@@ -330,6 +385,10 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 {
 	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
 	struct sim_range d;
+	/* What is missing may have been anything. */
+	const char *of = r->total.lost_events || r->total.gaps || sim_parts_holes(&r->parts)
+				 ? "Verdict on what the trace does have"
+				 : "Verdict";
 	double a, b;
 
 	if (!eager || !lazy)
@@ -338,16 +397,16 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 	a = amount(r, c, d.low);
 	b = amount(r, c, d.high);
 	if (d.high < 0)
-		snprintf(buf, size, "Verdict: eager beats lazy here, over the whole range of prices, by "
-			 "%.2g to %.2g %s.", -b, -a, unit(r));
+		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices, by "
+			 "%.2g to %.2g %s.", of, -b, -a, unit(r));
 	else if (d.low > 0)
-		snprintf(buf, size, "Verdict: lazy beats eager here, over the whole range of prices, by "
-			 "%.2g to %.2g %s.", a, b, unit(r));
+		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices, by "
+			 "%.2g to %.2g %s.", of, a, b, unit(r));
 	else if (!(d.low < 0) && !(d.high > 0))
-		snprintf(buf, size, "Verdict: none; eager and lazy cost the same here.");
+		snprintf(buf, size, "%s: none; eager and lazy cost the same here.", of);
 	else
-		snprintf(buf, size, "Verdict: eager or lazy depends on the price of a trap and of CR0.TS: "
-			 "from %.2g %s in eager's favour to %.2g in lazy's.", -a, unit(r), b);
+		snprintf(buf, size, "%s: eager or lazy depends on the price of a trap and of CR0.TS: "
+			 "from %.2g %s in eager's favour to %.2g in lazy's.", of, -a, unit(r), b);
 	return buf;
 }
 

@@ -57,6 +57,8 @@ struct sim_result {
 	size_t cpu_count;
 	struct sim_task_row *tasks; /* or NULL */
 	size_t task_count, task_room;
+	uint32_t *by_name;          /* their numbers and 1, hashed by name; 0: free */
+	size_t by_name_room, by_name_count;
 };
 
 /* What follows from sums and prices. */

@@ -303,7 +303,6 @@ static int end(struct run *run, const char *name, int result, struct sim_result 
 		result = replay_end(run->replay, &totals, &run->part.more);
 		if (run->own.programs)
 			task_over(run, 0);
-		totals.gaps += slots_gaps(run->slots);
 		totals.odd_lines += run->odd;
 		/* Whatever was found behind it by the tasks' accounts is in own already. */
 		sim_totals_add(&run->own.total, &totals);

@@ -66,6 +66,12 @@ static int put_exit(struct slots *s, unsigned cpu, uint32_t n, unsigned flags)
 	return slots_put(s, REC_EXIT, cpu, n, flags, 0);
 }
 
+/* The events contradict each other here: some are missing. */
+static int put_gap(struct slots *s, unsigned cpu)
+{
+	return slots_put(s, REC_LOST, cpu, 0, REC_ASSUMED, 1);
+}
+
 /* CPU @id goes on with @n, and nothing is said about what it did before. */
 static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags, uint32_t arg)
 {
@@ -76,8 +82,7 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		/* It ran elsewhere by our account: we missed how it left. */
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
-		s->gaps++;
-		if (slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL,
+		if (put_gap(s, id) || slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL,
 			      slot_arg(s, 0, other->seen)))
 			return -1;
 		other->task = IDLE;
@@ -118,7 +123,8 @@ static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 	n = get_task(s, pid, name);
 	if (n == NO_TASK)
 		return -1;
-	s->gaps += c->known;
+	if (c->known && put_gap(s, id))
+		return -1;
 	return set_running(s, id, n, flags, slot_arg(s, flags ? XST_MASK_SSE : 0, c->seen));
 }
 
@@ -240,8 +246,7 @@ static int on_fork(struct slots *s, const struct trace_event *ev)
 		/* We missed its exit. */
 		if (s->t.task[old].cpu || s->t.why)
 			return s->t.why ? -1 : 0;
-		s->gaps++;
-		if (put_exit(s, ev->cpu, old, 0))
+		if (put_gap(s, ev->cpu) || put_exit(s, ev->cpu, old, 0))
 			return -1;
 		tasks_free(&s->t, old);
 	}
@@ -482,9 +487,4 @@ const char *slots_why(const struct slots *s)
 uint32_t slots_has(const struct slots *s)
 {
 	return s->has;
-}
-
-uint64_t slots_gaps(const struct slots *s)
-{
-	return s->gaps;
 }

@@ -60,9 +60,4 @@ const char *slots_why(const struct slots *s);
  */
 uint32_t slots_has(const struct slots *s);
 
-/**
- * slots_gaps() - places where the events contradict each other: some are missing.
- */
-uint64_t slots_gaps(const struct slots *s);
-
 #endif

@@ -36,7 +36,6 @@ struct slots {
 	bool waits;         /* the trace shows calls of wait() */
 	uint32_t has;
 	uint32_t seen_more; /* restores that had no room in their slot's record */
-	uint64_t gaps;
 };
 
 /* A record of what happens now. */
