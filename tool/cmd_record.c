@@ -16,6 +16,7 @@
 
 #include "record/bpf.h"
 #include "sim/run.h"
+#include "ui/json.h"
 #include "ui/opt.h"
 #include "ui/outfile.h"
 #include "ui/ui.h"
@@ -285,7 +286,22 @@ static enum slots_sections pool_sections(void)
 static void sum_up(const char *path, const struct sim_totals *n)
 {
 	char used[80] = "";
+	struct jw w;
 
+	if (ui.json) {
+		jw_begin(&w, stdout, ui.pretty);
+		jw_object(&w, NULL);
+		jw_string(&w, "schema", "xstate.record/1");
+		jw_string(&w, "file", path);
+		jw_u64(&w, "span_ns", n->span_ns);
+		jw_u64(&w, "switches", n->switches);
+		jw_u64(&w, "user_slots", n->user_slots);
+		jw_u64(&w, "used_slots", n->used_slots);
+		jw_u64(&w, "digest_slots", n->digest_slots);
+		jw_u64(&w, "lost_events", n->lost_events);
+		jw_end(&w);
+		jw_finish(&w);
+	}
 	if (n->digest_slots)
 		snprintf(used, sizeof(used), ", %llu of them used the registers",
 			 (unsigned long long)n->used_slots);

@@ -464,6 +464,14 @@ def manners():
               f"{doc['totals']['lost_events']}")
         check(doc["totals"]["odd_lines"] == 0, "lost is odd")
     del lines[300]
+    # A trace that contradicts itself does so as records, too.
+    torn = b"".join(l for i, l in enumerate(lines) if b"sched_switch" not in l or i % 9)
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "torn.xst")
+        [doc] = sim("-", "--save", path, data=torn)
+        [again] = sim(path)
+    check(doc["totals"]["gaps"] == again["totals"]["gaps"] > 0 and
+          doc["holds"] == again["holds"] == "events-lost", f"gaps: {doc['totals']['gaps']}")
     # What is no event is counted; what cannot be a text at all is refused.
     [doc] = sim("-", data=b"".join(lines[:500] + [b"garbage\n"] * 3 + lines[500:]))
     check(doc["totals"]["odd_lines"] == 3 and any("3 lines are no event" in v for v in doc["verdict"]), "odd lines")
