@@ -475,7 +475,8 @@ int cmd_record(int argc, char **argv)
 		return ui_error(usage.cmd, UI_USAGE,
 				"--keep is perf's file, and --with bpf uses no perf");
 	if (!is_there(argv[first]))
-		return ui_error(usage.cmd, UI_USAGE, "%s: no such command", argv[first]);
+		return ui_error(usage.cmd, UI_USAGE, access(argv[first], F_OK) || !strchr(argv[first], '/')
+				? "%s: no such command" : "%s is no program that may be run", argv[first]);
 	catch_signals();
 	status = open_outputs(output, keep, &out, &kept);
 	if (status == UI_OK)

@@ -252,6 +252,9 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 
 	switch (id) {
 	case OPT_ARG:
+		for (size_t i = 0; i < q->path_count; i++)
+			if (!strcmp(p->arg, "-") && !strcmp(q->paths[i], "-"))
+				return ui_error(usage.cmd, UI_USAGE, "standard input can be read once only");
 		q->paths[q->path_count++] = p->arg;
 		return UI_OK;
 	case O_POLICY:
@@ -338,6 +341,9 @@ static int read_costs(struct request *q)
 	if (!sim_costs_builtin(&q->costs, name) && sim_costs_read(&q->costs, name, err, sizeof(err)))
 		return access(name, F_OK) && !strchr(name, '/') ? bad_table(name)
 								 : ui_error(usage.cmd, UI_USAGE, "%s", err);
+	if (q->costs.rough)
+		ui_note("%s: measured while the machine was not quiet, or not to the end; its prices are "
+			"rough, and so is a verdict by them", name);
 	if (q->guest >= 0)
 		sim_costs_ring0(&q->costs, q->guest);
 	if (q->trap.high >= 0)

@@ -181,6 +181,19 @@ static void fill_more(struct sim_costs *c, const json_t *effects)
 	}
 }
 
+/* Would the run itself have said that nothing is to be decided by it? */
+static bool is_rough(const json_t *doc)
+{
+	json_t *limits = json_object_get(doc, "noise_limits"), *limit;
+	const json_t *noise = json_object_get(doc, "noise");
+	const char *key;
+
+	json_object_foreach(limits, key, limit)
+		if (number(noise, key) > json_number_value(limit))
+			return true;
+	return !json_object_size(limits) || !json_is_true(json_object_get(doc, "complete"));
+}
+
 static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 {
 	static const struct {
@@ -203,6 +216,7 @@ static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 		snprintf(c->source, sizeof(c->source), "%s: %s and %s on %s", path, pairs[i].save,
 			 pairs[i].load, cpu ? cpu : "an unnamed CPU");
 		fill_more(c, json_object_get(doc, "effects"));
+		c->rough = is_rough(doc);
 		sim_costs_ring0(c, json_is_string(json_object_get(machine, "hypervisor")));
 		return c->ghz > 0.05 && c->ghz < 100;
 	}

@@ -21,6 +21,7 @@ struct sim_costs {
 	char source[240];
 	double ghz;
 	bool guest;                    /* trap, ts and interrupt are those of a guest */
+	bool rough;                    /* measured while the machine was not quiet, or not to the end */
 	struct sim_range save[REC_LIVES], load[REC_LIVES];
 	/* One component more in the mask, of a save and a load; high 0: not measured. */
 	struct sim_range init_more, live_more; /* in INIT; live, with 256 bytes */
