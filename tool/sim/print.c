@@ -25,6 +25,11 @@ static void cell_range(struct table *t, const char *fmt, struct sim_range x)
 		table_cell(t, "%s-%s", low, high);
 }
 
+static void how_many(FILE *out, uint64_t n, const char *of, const char *then)
+{
+	fprintf(out, "%llu %s%s%s", (unsigned long long)n, of, n == 1 ? "" : "s", then);
+}
+
 static void head(FILE *out, const struct sim_result *r)
 {
 	const struct sim_totals *n = &r->total;
@@ -41,11 +46,13 @@ static void head(FILE *out, const struct sim_result *r)
 		(unsigned long long)n->live_init_slots, (unsigned long long)n->live_sse_slots,
 		(unsigned long long)n->live_avx_slots, (unsigned long long)n->live_avx512_slots,
 		(unsigned long long)n->live_amx_slots);
-	fprintf(out, "%llu forks, %llu execs, %llu exits, %llu signals handled (%llu assumed), %llu kernel "
-		"sections (%llu assumed)\n\n", (unsigned long long)n->forks, (unsigned long long)n->execs,
-		(unsigned long long)n->exits, (unsigned long long)n->signals,
-		(unsigned long long)n->signals_assumed, (unsigned long long)n->sections,
-		(unsigned long long)n->sections_assumed);
+	how_many(out, n->forks, "fork", ", ");
+	how_many(out, n->execs, "exec", ", ");
+	how_many(out, n->exits, "exit", ", ");
+	how_many(out, n->signals, "signal", " handled");
+	fprintf(out, " (%llu assumed), ", (unsigned long long)n->signals_assumed);
+	how_many(out, n->sections, "kernel section", "");
+	fprintf(out, " (%llu assumed)\n\n", (unsigned long long)n->sections_assumed);
 }
 
 static void row(struct table *t, const struct sim_result *r, const struct sim_costs *c, size_t i)

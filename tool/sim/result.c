@@ -455,8 +455,9 @@ static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
 		snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of "
 			 "what happened.", (unsigned long long)r->total.lost_events);
 	else if (r->total.gaps)
-		snprintf(buf, size, "Gaps: at %llu places the trace contradicts itself, as if events had "
-			 "been taken out.", (unsigned long long)r->total.gaps);
+		snprintf(buf, size, "Gaps: at %llu place%s the trace contradicts itself, as if events had "
+			 "been taken out.", (unsigned long long)r->total.gaps,
+			 r->total.gaps == 1 ? "" : "s");
 	return r->total.lost_events || r->total.gaps ? buf : NULL;
 }
 
