@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""xstate record, and recordings of others: record.py PART XSTATE SOURCE. Parts: record, used (by BPF), dat
+(trace-cmd's)."""
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+from common import (DATA, SHARED, XSTATE, at, check, counts, error, row, run, run_part, sim, tmp, unpack)
+
+
+def record():
+    error(run("record"), 2, "name a command", "record of nothing")
+    error(run("record", "--with", "perf", "--", "/no/such/command"), 2, "no such command", "record of nothing there")
+    error(run("record", "--with", "perf", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "/no/such/perf"}), 3,
+          "perf is needed", "record without perf")
+    error(run("record", "--with", "perf", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "false"}), 3,
+          "cannot record", "record where perf refuses")
+    check(not os.path.exists(at("r.xst")), "a trace of nothing")
+    r = run("record", "--with", "perf", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
+            "for i in 1 2 3 4 5 6 7 8; do ls / >/dev/null; done")
+    if r.returncode == 3:
+        print("not recorded by perf here:", r.stderr.decode().strip())
+        return
+    check(r.returncode == 0, f"record: exit {r.returncode}, {r.stderr.decode()}")
+    [a] = sim(at("r.xst"))
+    [b] = sim(at("perf.data"))
+    check(counts(a) == counts(b), "perf.data and what was made of it differ")
+    check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
+    error(run("sim", "-", data=open(at("perf.data"), "rb").read()), 2, "must be a file", "perf.data on stdin")
+    # A buffer too small for the machine's events: what is lost is said.
+    r = run("record", "--with", "perf", "--buffer", "4", "-o", at("lost.xst"), "--keep", at("lost.data"), "--",
+            "perf", "bench", "sched", "messaging", "-l", "60")
+    check(r.returncode == 0, f"record with a small buffer: {r.stderr}")
+    lost = sim(at("lost.xst"))[0]["totals"]["lost_events"] if r.returncode == 0 else 0
+    print("lost with a buffer of one page:", lost)
+    data, by_type = open(at("lost.data"), "rb").read(), {2: 0, 13: 0}
+    place, size = struct.unpack("<QQ", data[40:56])
+    size += place
+    while place < size:
+        kind, _, length = struct.unpack("<IHH", data[place:place + 8])
+        if kind in by_type:
+            by_type[kind] += struct.unpack("<Q", data[place + (16 if kind == 2 else 8):][:8])[0]
+        place += length
+    check(lost == max(by_type.values()), f"lost by perf.data's records: {by_type}, said: {lost}")
+    check(lost > 0 and f"{lost} events lost".encode() in r.stderr, f"nothing is lost: {r.stderr}")
+    # The probe for kernel sections: made where there is none, and taken away again.
+    open(at("perf"), "w").write(f"#!/bin/sh\n[ $1 = probe ] && echo \"$@\" >> {at('probes')} && exit 0\n"
+                                "exec perf \"$@\"\n")
+    os.chmod(at("perf"), 0o755)
+    r = run("record", "--with", "perf", "-q", "-o", at("probe.xst"), "--", "true", env={"XSTATE_PERF": at("perf")})
+    check(r.returncode == 0, f"record with a probe: {r.stderr}")
+    name = "kernel_fpu_begin_mask"
+    asked = open(at("probes")).read().splitlines() if os.path.exists(at("probes")) else []
+    check(asked in ([], [f"probe -q --add {name}", f"probe -q --del probe:{name}"]), f"probes: {asked}")
+    # A signal to the recorder alone ends all of it, and leaves the trace of what was until then.
+    p = subprocess.Popen([XSTATE, "record", "--with", "perf", "-o", at("int.xst"), "--", "sleep", "60.25"],
+                         stderr=subprocess.PIPE,
+                         env={**os.environ, "TMPDIR": tmp.name})
+    for _ in range(100):
+        if any(f.startswith("xstate-record") and os.path.getsize(at(f)) for f in os.listdir(tmp.name)):
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=30)[1]
+    check(p.returncode == 0 and b"stopped by signal 2" in said, f"a stopped record: {p.returncode} {said}")
+    check(b"sleep\x0060.25" not in b"".join(open(f"/proc/{d}/cmdline", "rb").read() for d in os.listdir("/proc")
+                                            if d.isdigit() and os.path.exists(f"/proc/{d}/cmdline")),
+          "the command goes on")
+    check(not [f for f in os.listdir(tmp.name) if f.startswith("xstate-record")], "a temporary file is left")
+    sim(at("int.xst"))
+    error(run("record", "--with", "perf", "-o", at("no/x"), "--", "true"), 2, "cannot write", "record to nowhere")
+    error(run("record", "-o", at("x"), "--keep", at("x"), "--", "true"), 2, "same file", "record twice to one file")
+    open(at("cut.data"), "wb").write(open(at("perf.data"), "rb").read()[:5000])
+    error(run("sim", at("cut.data")), 2, "perf script cannot read it: ", "perf.data cut off")
+    # What is wrong with perf is not taken for the end of the trace.
+    open(at("perf"), "w").write("#!/bin/sh\nperf \"$@\" | head -n 40\nkill -SEGV $$\n")
+    error(run("sim", at("perf.data"), env={"XSTATE_PERF": at("perf")}), 2, "falls over it", "perf that crashes")
+
+
+def dat():
+    """trace-cmd's files: the same as their text, and no crash of ours whatever becomes of its library."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.dont_write_bytecode = True
+    import trace_dat
+    texts = [os.path.join(DATA, "pingpong.ftrace.txt"), os.path.join(DATA, "build.perf.txt.xz")]
+    shared = os.path.join(SHARED, "traces", "zlib-build.ftrace.txt.xz")
+    texts += [shared] if os.path.exists(shared) else []
+    keys = ["records", "switches", "slots", "user_slots", "used_slots", "forks", "execs", "exits", "migrations",
+            "signals", "gaps", "observed_restores"]
+    for path in texts:
+        lines = unpack(path).splitlines(True)[:12000]
+        made = trace_dat.convert(b"".join(lines).decode(errors="replace"))
+        open(at("t.dat"), "wb").write(made)
+        r = run("sim", "-j", at("t.dat"))
+        if r.returncode == 3:
+            error(r, 3, "made without libtracecmd", "no libtracecmd")
+            print(r.stderr.decode().strip())
+            sys.exit(1 if failures else 77)
+        check(r.returncode == 0, f"{path}: {r.stderr}")
+        doc, [want] = json.loads(r.stdout), sim("-", data=b"".join(lines))
+        check(counts(doc) == counts(want) and all(doc["totals"][k] == want["totals"][k] for k in keys),
+              f"{path} differs as trace.dat: {[(k, doc['totals'][k], want['totals'][k]) for k in keys]}")
+        if shutil.which("trace-cmd"):
+            # The file is one by trace-cmd's own word.
+            report = subprocess.run(["trace-cmd", "report", "-i", at("t.dat")], capture_output=True, timeout=60)
+            check(report.returncode == 0, f"trace-cmd report: {report.stderr[-200:]}")
+            [said] = sim("-", data=report.stdout.replace(b"group_dead=0", b"group_dead=false"))
+            check(counts(said) == counts(doc), f"{path}: trace-cmd reports another trace")
+            # Version 7, packed: what trace-cmd writes today.
+            subprocess.run(["trace-cmd", "convert", "--file-version", "7", "-i", at("t.dat"), "-o", at("t7.dat")],
+                           capture_output=True, timeout=60)
+            [packed] = sim(at("t7.dat"))
+            check(counts(packed) == counts(doc), f"{path}: version 7 is another trace")
+            whole = open(at("t7.dat"), "rb").read()
+            for cut in 4000, len(whole) - 100:
+                open(at("t7.dat"), "wb").write(whole[:cut])
+                r = run("sim", at("t7.dat"))
+                check(r.returncode in (0, 2), f"version 7 cut at {cut}: {r.returncode} {r.stderr}")
+        else:
+            print("no trace-cmd here to ask")
+    page = trace_dat.PAGE
+    start = len(made) - page * (len(made) // page - made.index(b"flyrecord") // page - 1)
+    lost = bytearray(made)
+    lost[start + page + 11] |= 0x80  # RB_MISSED_EVENTS in the second page's commit
+    open(at("lost.dat"), "wb").write(lost)
+    [doc] = sim(at("lost.dat"))
+    check(doc["totals"]["lost_events"] == 1 and doc["holds"] == "events-lost", f"lost: {doc['totals']['lost_events']}")
+    error(run("sim", "-", data=made), 2, "must be a file", "trace.dat on stdin")
+    rng = random.Random(3)
+
+    def broken(data, what, must=False):
+        open(at("bad.dat"), "wb").write(data)
+        r = run("sim", "-o", at("bad.xst"), at("bad.dat"))
+        check(r.returncode == 2 or (r.returncode == 0 and not must), f"{what}: exit {r.returncode}")
+        if r.returncode:
+            error(r, 2, "bad.dat: ", what)
+            check(not [f for f in os.listdir(tmp.name) if f.startswith("bad.xst")], f"{what}: a file is left")
+        elif os.path.exists(at("bad.xst")):
+            os.remove(at("bad.xst"))
+    for cut in [10, 20, 100, 1000, start - 1, start, start + 9, len(made) // 2]:
+        broken(made[:cut], f"trace.dat cut at {cut}", must=True)
+    for i in range(40):
+        data = bytearray(made)
+        for _ in range(3):
+            data[rng.randrange(start if i % 2 else len(data))] = rng.choice([0, 255, rng.randrange(256)])
+        broken(data, f"trace.dat changed, {i}")
+
+
+def used():
+    """Programs in the kernel tell a slot that used the registers from one that had them live."""
+    for args, words in [(["--with", "bf"], "--with"), (["--with", "bpf", "--keep", at("x")], "--keep is perf's"),
+                        (["--buffer", "5"], "a power of two"), (["--buffer", "1"], "--buffer")]:
+        error(run("record", *args, "--", "true"), 2, words, f"record {args}")
+    turns, n = os.path.abspath(sys.argv[4]), 150
+    hows = ["keep", "x87", "sse", "avx", "opmask", "zmm", "hi16"]
+    script = "".join(f"'{turns}' t-{how} {how} {n} & " for how in hows) + "wait"
+    r = run("record", "--with", "bpf", "-o", at("u.xst"), "--", "sh", "-c", script)
+    if r.returncode == 3:
+        error(r, 3, "BPF programs cannot record here: ", "record without BPF")
+        check(not os.path.exists(at("u.xst")), "a trace of nothing")
+        print(r.stderr.decode().strip())
+        sys.exit(1 if failures else 77)
+    check(r.returncode == 0 and b"of them used the registers" in r.stderr, f"{r.returncode} {r.stderr}")
+    [doc] = sim(at("u.xst"), "--programs")
+    n_of = {p["name"]: p for p in doc["programs"]}
+    for how in hows:
+        p = n_of.get("t-" + how, {"slots": 0, "used_slots": 0})
+        print(f"{how}: {p['slots']} slots, {p['used_slots']} used")
+        if how in hows[3:] and not p["slots"]:
+            continue # not on this CPU
+        check(p["slots"] >= n - 1, f"{how}: {p}")
+        # The first slot that is saved cannot be compared; signals and the loader come before the turns.
+        check(p["used_slots"] <= 8 if how == "keep" else p["used_slots"] >= n - 8, f"used by {how}: {p}")
+    t, c = doc["totals"], doc["check"]
+    check(t["digest_slots"] > 0.95 * t["user_slots"], f"compared: {t}")
+    # A machine where programs that live of faults run beside is another matter.
+    off = abs(c["predicted_restores"] - c["observed_restores"])
+    check(t["signals"] > 100 or off <= 0.02 * c["observed_restores"] + 3, f"check: {c}")
+    check(t["lost_events"] == 0 and t["traces_with_fpu"] == t["traces_with_restores"] == 1, f"events: {t}")
+    check(any("Used: " in v and "mage" in v for v in doc["verdict"]), doc["verdict"][0])
+    # What is not used costs lazy nothing.
+    check(row(doc, "lazy")["traps"] < 0.9 * row(doc, "eager")["loads"], "lazy traps where nothing is used")
+    r = run("record", "--with", "bpf", "--buffer", "4", "-o", at("l.xst"), "--", "sh", "-c",
+            "for i in 1 2 3 4 5 6 7 8 9; do (:); (:); (:); (:); done")
+    lost = sim(at("l.xst"))[0]["totals"]["lost_events"]
+    check(r.returncode == 0 and lost > 0 and f"{lost} events lost".encode() in r.stderr, f"lost {lost}: {r.stderr}")
+    # The command's end, and a signal to the recorder.
+    r = run("record", "--with", "bpf", "-o", at("f.xst"), "--", "false")
+    check(r.returncode == 0 and b"false ended with status 1" in r.stderr, f"false: {r.returncode} {r.stderr}")
+    open(at("none"), "w").write("#!/no/such/interpreter\n")
+    os.chmod(at("none"), 0o755)
+    error(run("record", "--with", "bpf", "-o", at("g.xst"), "--", at("none")), 3, "cannot be run", "no program")
+    check(not os.path.exists(at("g.xst")), "a trace of no program")
+    p = subprocess.Popen([XSTATE, "record", "--with", "bpf", "-o", at("i.xst"), "--", "sh", "-c",
+                          "trap '' TERM; sleep 8"], stderr=subprocess.PIPE)
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    p.wait(7)  # though the command does not listen
+    said = p.stderr.read1()
+    check(p.returncode == 0 and b"stopped by signal 2" in said, f"a stopped record: {p.returncode} {said}")
+    sim(at("i.xst"))
+
+
+run_part({"record": record, "used": used, "dat": dat})
