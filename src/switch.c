@@ -384,7 +384,9 @@ XST_WAY_EAGER(xsavec, XST_INSN_XSAVEC, more_xsavec)
 XST_WAY_EAGER(xsaves, XST_INSN_XSAVES, more_xsaves)
 #endif
 
-void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
+/* Where it lies in its cache lines moves an eager switch in user mode between 1.043 and 1.051 of the
+ * bare pair. */
+__attribute__((aligned(64))) void xst_switch(struct xst_cpu *cpu, struct xst_ctx *prev, struct xst_ctx *next)
 {
 	const bits_t b = XST_SMALL ? cpu->bits & ~B_WAYS : cpu->bits;
 
