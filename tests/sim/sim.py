@@ -263,22 +263,22 @@ def monoid():
         check(len(pieces) > 3, f"{len(pieces)} pieces")
         out = []
         for k, piece in enumerate(pieces):
-            r = run("sim", "-j", "--state", at(f"state{i}"), piece)
+            r = run("sim", "-j", "--programs", "--state", at(f"state{i}"), piece)
             check(r.returncode == 0, f"piece {k}: {r.stderr.decode()}")
             open(at(f"part{k}.json"), "wb").write(r.stdout)
             out.append(at(f"part{k}.json"))
-        total, want = merge(*out), sim(*args)[0]
+        total, want = merge(*out), sim("--programs", *args)[0]
         check(not any("Incomplete" in v for v in total["verdict"]), "pieces are missing from all of them")
         for gone in 0, 1, len(out) - 1:
             part = merge(*(out[:gone] + out[gone + 1:]))
             check(any("a piece of a trace is missing" in v for v in part["verdict"]) and
                   part["holds"] == "events-lost", f"piece {gone} is missing in silence")
-        open(at("whole.json"), "wb").write(run("sim", "-j", *args).stdout)
+        open(at("whole.json"), "wb").write(run("sim", "-j", "--programs", *args).stdout)
         error(run("sim", "--merge", at("whole.json"), out[-1]), 2, "counted twice", "a whole and its last piece")
         check(counts(total) == counts(want), f"pieces of {args} are not the whole")
-        for key in ["slots", "user_slots", "used_slots", "switches", "forks", "observed_restores", "span_ns",
-                    "traces", "traces_with_fpu", "traces_with_restores"]:
-            check(total["totals"][key] == want["totals"][key], f"{key} of pieces")
+        for key, of_pieces in total["totals"].items():
+            check(of_pieces == want["totals"][key], f"{key} of pieces: {of_pieces}, not {want['totals'][key]}")
+        check(total["programs"] == sorted(want["programs"], key=lambda p: p["name"]), f"programs of {args} in pieces")
         # Each by itself they are not, but for a load for each task and CPU at each cut.
         error(run("sim", pieces[1]), 2, "--state goes on", "a piece alone")
         error(run("sim", "--state", at(f"state{i}"), pieces[1]), 2, "comes next", "a piece out of order")

@@ -361,6 +361,7 @@ static void end_program(struct replay *r, uint32_t task)
 {
 	r->on_exit(r->on_exit_arg, task);
 	r->who[task].t.slots = r->who[task].t.used = 0;
+	r->who[task].counted = false;
 }
 
 /* Everything that is not a switch. */
@@ -502,7 +503,9 @@ int replay_end(struct replay *r, struct sim_totals *out, bool *more)
 	add_switches(r);
 	*more = r->more;
 	r->n.traces = !r->more;
-	r->n.cpu_ns = r->n.span_ns * r->machine.cpu_count;
+	/* The END of a piece is not in the trace; nor is it known there how many CPUs it will have had. */
+	r->n.records -= r->more;
+	r->n.cpu_ns = (r->span_before + r->n.span_ns) * r->machine.cpu_count - r->cpu_ns_before;
 	*out = r->n;
 	return r->ended ? 0 : bad(r, "cut off");
 }

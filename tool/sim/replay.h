@@ -85,7 +85,8 @@ const char *replay_why(const struct replay *r);
  * replay_end() - totals of this trace.
  *
  * @more: out, a further piece of the trace follows. What the totals say of whole traces, how many they
- *        are and what events they have, is in those of the last piece.
+ *        are and what events they have, is in those of the last piece. Those of all pieces add up to
+ *        the whole trace's, to the last record.
  *
  * Return: 0; -1 when no REC_END came: the trace was cut off.
  */
@@ -102,6 +103,12 @@ const struct memo *replay_memo(const struct replay *r, size_t i);
  * replay_task() - who task @number is; NULL beyond the last.
  */
 const struct replay_task *replay_task(const struct replay *r, uint32_t number);
+
+/**
+ * replay_count_task() - is task @number, under the name it has, counted for the first time? It may go
+ * on in the next piece, and is one task all the same.
+ */
+bool replay_count_task(struct replay *r, uint32_t number);
 
 /**
  * replay_on_exit() - @fn is called when a task's number becomes free, before it is, and when a task gets

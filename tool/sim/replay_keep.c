@@ -9,7 +9,7 @@ struct kept {
 	char magic[8];
 	char version[24];
 	uint32_t lanes, tasks, cpus, piece;
-	uint64_t slot_number, sum;
+	uint64_t slot_number, sum, span_ns;
 	uint32_t named, reserved;
 };
 
@@ -19,10 +19,18 @@ static struct kept kept_head(const struct replay *r, const struct rec_place *pla
 			  .tasks = (uint32_t)r->machine.task_count,
 			  .cpus = (uint32_t)r->machine.cpu_count,
 			  .piece = place->piece, .sum = place->sum, .slot_number = r->slot_number,
-			  .named = r->named };
+			  .span_ns = r->span_before + r->n.span_ns, .named = r->named };
 
 	strncpy(k.version, XSTATE_VERSION, sizeof(k.version) - 1);
 	return k;
+}
+
+bool replay_count_task(struct replay *r, uint32_t number)
+{
+	const bool first = !r->who[number].counted;
+
+	r->who[number].counted = true;
+	return first;
 }
 
 bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place)
@@ -85,6 +93,8 @@ bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place)
 	if (!machine_go_on(&r->machine, in))
 		return false;
 	r->slot_number = k.slot_number;
+	r->span_before = k.span_ns;
+	r->cpu_ns_before = k.span_ns * k.cpus;
 	r->named = k.named;
 	*place = (struct rec_place){ k.piece, k.sum };
 	for (size_t i = 0; i < r->lane_count; i++)

@@ -14,6 +14,7 @@
 struct who {
 	struct replay_task t;
 	float p; /* of using the registers, in a slot */
+	bool counted; /* replay_count_task() */
 };
 
 #define FLAGS 256u
@@ -35,6 +36,7 @@ struct replay {
 	uint64_t records_before; /* the one that is looked at */
 	uint32_t named;          /* the TASK a NAME belongs to, plus 1 */
 	bool ended, more;        /* more: in a further piece */
+	uint64_t span_before, cpu_ns_before; /* of the pieces before */
 	const char *why;
 	void (*on_exit)(void *arg, uint32_t number);
 	void *on_exit_arg;

@@ -198,7 +198,7 @@ static void task_over(void *arg, uint32_t number)
 	struct run *run = arg;
 	const struct replay_task *t = replay_task(run->replay, number);
 	struct sim_result one = { .row_count = run->own.row_count };
-	struct sim_task_row row = { .tasks = number > 0, .slots = number ? t->slots : 0,
+	struct sim_task_row row = { .slots = number ? t->slots : 0,
 				    .used = number ? t->used : 0 };
 	bool any = row.slots;
 	char err[64];
@@ -210,6 +210,7 @@ static void task_over(void *arg, uint32_t number)
 	}
 	if (!any)
 		return;
+	row.tasks = number && replay_count_task(run->replay, number);
 	memcpy(one.rows, run->own.rows, sizeof(one.rows));
 	memcpy(one.use, run->own.use, sizeof(one.use));
 	memcpy(one.signals, run->own.signals, sizeof(one.signals));
