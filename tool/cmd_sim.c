@@ -399,16 +399,9 @@ static int run_traces(struct request *q)
 	int status = UI_OK;
 
 	for (size_t i = 0; i < q->path_count && status == UI_OK; i++) {
-		struct sim_result one = { 0 };
-		int bad;
+		const int bad = q->merge ? sim_result_read(&sum, q->paths[i], err, sizeof(err))
+					 : sim_run(&q->plan, q->paths[i], &sum, err, sizeof(err));
 
-		if (q->merge) {
-			bad = sim_result_read(&one, q->paths[i], err, sizeof(err)) ||
-			      !sim_result_add(&sum, &one, err, sizeof(err));
-			sim_result_free(&one);
-		} else {
-			bad = sim_run(&q->plan, q->paths[i], &sum, err, sizeof(err));
-		}
 		if (bad)
 			status = ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE, "%s",
 					  err);

@@ -246,7 +246,9 @@ def monoid():
                                              texts[int(seed) - 1]).stdout)
     error(run("sim", "--merge", at("s1"), at("s2")), 2, "different seeds", "merge of two seeds")
     open(at("nothing.json"), "w").close()
-    error(run("sim", "--merge", at("nothing.json")), 2, "empty, not a result", "merge of an empty file")
+    error(run("sim", "--merge", at("nothing.json")), 2, "is empty", "merge of an empty file")
+    together(files, whole, merge)
+    impossible(files)
     single = json.load(open(files[0]))
     one = merge(files[0])
     check(counts(one) == counts(single) and one["totals"] == single["totals"], "one result merged is another")
@@ -299,6 +301,88 @@ def monoid():
     error(run("sim", "--merge", files[0], at("few.json")), 2, "different policies", "merge of other policies")
     error(run("sim", "--merge", texts[1]), 2, "pingpong.ftrace.txt: ", "merge of a trace")
     error(run("sim", "--merge", "--policy", "eager", files[0]), 2, "--merge takes", "merge with policies")
+
+
+def together(files, whole, merge):
+    """Several documents in one file: as lines, as GNU parallel leaves them, indented, packed or not."""
+    lines = b"".join(open(f, "rb").read() for f in files)
+    open(at("lines.json"), "wb").write(lines)
+    check(merge(at("lines.json")) == whole, "results behind each other in a file")
+    r = run("sim", "--merge", "-j", "-", data=b"\n\n".join(
+        json.dumps(json.loads(line), indent=2).encode() for line in lines.splitlines()))
+    check(r.returncode == 0 and json.loads(r.stdout)["totals"] == whole["totals"], f"indented: {r.stderr}")
+    open(at("half.json"), "wb").write(lines[:-300])
+    error(run("sim", "--merge", at("half.json")), 2, "line 4: it ends in the middle", "the last one cut off")
+    open(at("mixed.json"), "wb").write(lines + b'{"schema": "xstate.lab/1", "results": []}\n')
+    error(run("sim", "--merge", at("mixed.json")), 2, "result 5: xstate.lab/1, not a result of xstate sim",
+          "a result of another verb behind them")
+    error(run("sim", "--merge", at("lines.json"), files[2]), 2, "2.json: one trace, or a piece of it, would be counted "
+          "twice", "one of them again")
+
+
+def impossible(files):
+    """Sums that no trace has are refused, and what is wrong is named."""
+    doc = json.load(open(files[0]))
+    n, lazy = doc["totals"], [p["policy"] for p in doc["policies"]].index("lazy")
+
+    def refused(words, *changes):
+        bad = json.loads(json.dumps(doc))
+        for *path, key, value in changes:
+            place = bad
+            for step in path:
+                place = place[step]
+            place[key] = value
+        open(at("bad.json"), "w").write(json.dumps(bad))
+        error(run("sim", "--merge", at("bad.json")), 2, words, f"{changes}")
+        r = run("report", at("bad.json"), "-o", at("bad.html"))
+        check(r.returncode == 2 and words in r.stderr.decode() and not os.path.exists(at("bad.html")),
+              f"report of {changes}: {r.stderr}")
+
+    t, p = "totals", "policies"
+    refused("used_slots is", (t, "used_slots", n["slots"] + 1))
+    refused("digest_slots is", (t, "digest_slots", n["user_slots"] + 1))
+    refused("blocked_slots is", (t, "blocked_slots", n["user_slots"] + 1))
+    refused("sum of live_", (t, "live_avx_slots", n["live_avx_slots"] + 1))
+    refused("slots is", (t, "slots", n["switches"] + 1))
+    refused("the slots there are", (t, "slots", n["user_slots"] - 1))
+    refused("totals.records", (t, "forks", n["records"]))
+    refused("signals_assumed is", (t, "signals_assumed", n["signals"] + 1))
+    refused("sections_assumed is", (t, "sections_assumed", n["sections"] + 1))
+    refused("traces_with_fpu is", (t, "traces_with_fpu", 2))
+    refused("the parts that end a trace", (t, "traces", 2))
+    refused("records have room for", (t, "observed_restores", 1 << 60))
+    refused("cpu_ns is", (t, "cpu_ns", 4097 * n["span_ns"]))
+    refused("not totals.switches", (p, lazy, "switches", n["switches"] - 1))
+    refused("validations is", (p, lazy, "loads", doc[p][lazy]["loads"] + 1))
+    traps = n["used_slots"] + n["execs"] + n["exits"] + 1
+    refused("traps is", (p, lazy, "traps", traps))
+    refused("saves is", (p, lazy, "saves", 8 * n["records"] + 1))
+    refused("preloads + probes is", (p, lazy, "preloads", n["slots"] + 1))
+    refused("kernel_sections is", (p, lazy, "kernel_sections", n["sections"] + 1))
+    refused("cycles_low is more", (p, lazy, "cycles_low", 2 * doc[p][lazy]["cycles_high"]))
+    refused("cycles_low is below", (p, lazy, "cycles_low", -1))
+    refused("costs.save_low_cycles is more", ("costs", "save_low_cycles", 1e6))
+    refused("counted_low_per_million is more", ("break_even", "counted_low_per_million", 1e9))
+    refused("used_slots_per_million is", ("used_slots_per_million", doc["used_slots_per_million"] + 1))
+    refused("predicted_restores is", ("check", "predicted_restores", doc["check"]["predicted_restores"] + 1))
+    refused("slots of programs", ("programs", 0, "slots", n["slots"] + 1))
+    refused("programs' loads is", ("programs", 0, p, lazy, "loads", doc[p][lazy]["loads"] + 1))
+    for value in -1, 0.5, 1e300, None, "7", True:
+        refused("totals.slots is not a count", (t, "slots", value))
+    # What is no number at all, nor finite.
+    text = open(files[0]).read()
+    for value in "1e999", "NaN", "Infinity", "18446744073709551616":
+        open(at("bad.json"), "w").write(text.replace(f'"slots":{n["slots"]}', f'"slots":{value}', 1))
+        error(run("sim", "--merge", at("bad.json")), 2, "not JSON: line 1", f"slots of {value}")
+    # Other programs may write 1000 as 1e3.
+    open(at("real.json"), "w").write(text.replace(f'"slots":{n["slots"]}', f'"slots":{n["slots"]}.0', 1))
+    check(run("sim", "--merge", at("real.json")).returncode == 0, "a count as a real number")
+    # Two that fit, and a sum that does not.
+    for i, path in enumerate([files[0], files[1]]):
+        big = json.load(open(path))
+        big["totals"]["lost_events"] = 1 << 62
+        open(at(f"big{i}.json"), "w").write(json.dumps(big))
+    error(run("sim", "--merge", at("big0.json"), at("big1.json")), 2, "63 bits", "sums that do not fit")
 
 
 def synthetic():
@@ -478,6 +562,8 @@ def manners():
         "costs": [{"instruction": i, "format": f, "live": "SSE", "low_quartile_cycles": x,
                    "high_quartile_cycles": x} for i, f, x in
                   [("XSAVEC", "compacted", 100), ("XRSTOR", "compacted", 200), ("XRSTOR", "standard", 999)]]}))
+    open(at("costs2.json"), "w").write(2 * open(at("costs.json")).read())
+    error(run("sim", "--costs", at("costs2.json"), at("t.xst")), 2, "more than one document", "prices from many")
     [doc] = sim("--costs", at("costs.json"), at("t.xst"))
     e = row(doc, "eager")
     check(doc["costs"]["ghz"] == 3 and not doc["costs"]["guest"] and

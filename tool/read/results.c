@@ -169,6 +169,16 @@ void results_free(struct results *r)
 	*r = (struct results){0};
 }
 
+bool result_count(const json_t *v, uint64_t *n)
+{
+	const double x = json_is_real(v) ? json_real_value(v) : -1;
+
+	if (json_is_integer(v) ? json_integer_value(v) < 0 : !(x >= 0 && x <= 0x1p53 && x == floor(x)))
+		return false;
+	*n = json_is_integer(v) ? (uint64_t)json_integer_value(v) : (uint64_t)x;
+	return true;
+}
+
 double result_number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);

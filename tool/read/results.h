@@ -56,6 +56,12 @@ int results_read(struct results *r, const char *path, char *err, size_t errlen);
 int result_check(const struct result *r, char *err, size_t errlen);
 
 /**
+ * result_check_sim() - can the sums of an xstate.sim/1 be those of a trace or of pieces of one? Part
+ * of result_check(), which comes first to what they must be by type.
+ */
+int result_check_sim(const struct result *r, char *err, size_t errlen);
+
+/**
  * results_is_copy() - does document @i say again what one before it says: the same run of a
  * benchmark (by seed, machine with date, and boot), or anything else word by word?
  */
@@ -72,6 +78,13 @@ size_t results_drop_copies(struct results *r);
  * results_free() - give everything back.
  */
 void results_free(struct results *r);
+
+/**
+ * result_count() - a whole number from 0 on that is exact; other programs may have written 1000 as 1e3.
+ *
+ * Return: false when it is something else.
+ */
+bool result_count(const json_t *v, uint64_t *n);
 
 /**
  * result_number() - a number of an object, NAN when it is missing or something else.

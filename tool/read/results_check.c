@@ -13,7 +13,7 @@
 
 enum type {
 	TEXT,
-	COUNT,  /* a whole number, not below 0 */
+	COUNT,  /* result_count() */
 	NUMBER, /* any; where it is not known, null or nothing */
 	LIST,
 	FILLED, /* a list with something in it */
@@ -163,6 +163,7 @@ static const struct promise merge[] = {
 static const struct promise sim[] = {
 	{"use", TEXT},
 	{"signals", TEXT},
+	{"sections", TEXT},
 	{"seed", COUNT},
 	{"totals", OBJECT},
 #define X(name) {"totals." #name, COUNT},
@@ -205,17 +206,32 @@ static const struct promise sim[] = {
 	{"holds", TEXT},
 	{"verdict", LIST},
 	{"verdict[]", TEXT},
+	{"check", OBJECT | OPTIONAL},
+	{"check.predicted_restores", COUNT},
+	{"check.observed_restores", COUNT},
+	{"programs", LIST | OPTIONAL},
+	{"programs[]", OBJECT},
+	{"programs[].name", TEXT},
+	{"programs[].tasks", COUNT},
+	{"programs[].slots", COUNT},
+	{"programs[].used_slots", COUNT},
+	{"programs[].policies", FILLED},
+	{"programs[].policies[]", OBJECT},
+	{"programs[].policies[].saves", COUNT},
+	{"programs[].policies[].loads", COUNT},
+	{"programs[].policies[].traps", COUNT},
 	{0},
 };
 
 static bool is_of(const json_t *v, int type)
 {
+	uint64_t n;
+
 	switch (type & ~OPTIONAL) {
 	case TEXT:
 		return json_is_string(v);
 	case COUNT:
-		return json_is_integer(v) ? json_integer_value(v) >= 0
-					  : json_is_real(v) && json_real_value(v) >= 0;
+		return result_count(v, &n);
 	case NUMBER:
 		return !v || json_is_null(v) || json_is_number(v);
 	case LIST:
@@ -313,6 +329,8 @@ int result_check(const struct result *r, char *err, size_t errlen)
 		    (!all[i].kind || !strcmp(r->kind, all[i].kind)) &&
 		    check(r, all[i].promise, err, errlen))
 			return -1;
+	if (!strcmp(r->schema, "xstate.sim/1") && result_check_sim(r, err, errlen))
+		return -1;
 	if (!strcmp(r->schema, all[0].schema) && !is_known_kind(r->kind)) {
 		snprintf(err, errlen, "%.200s: a benchmark of a kind unknown here", r->source);
 		return -1;

@@ -8,7 +8,7 @@
 #include "ui/ui.h"
 
 #ifdef HAVE_JANSSON
-#include "sim/load.h"
+#include "read/results.h"
 #endif
 
 /* Counters of one row: X(key, member). */
@@ -220,12 +220,7 @@ void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_cost
 #ifdef HAVE_JANSSON
 static bool read_u64(const json_t *o, const char *key, uint64_t *v)
 {
-	const json_t *x = json_object_get(o, key);
-
-	if (!json_is_integer(x) || json_integer_value(x) < 0)
-		return false;
-	*v = (uint64_t)json_integer_value(x);
-	return true;
+	return result_count(json_object_get(o, key), v);
 }
 
 static bool read_text(const json_t *o, const char *key, char *out, size_t size)
@@ -273,7 +268,7 @@ static bool read_counts(const json_t *o, struct lane_counts *n)
 	return ok;
 }
 
-static bool read_rows(const json_t *doc, struct sim_result *r)
+static bool read_rows(const json_t *doc, struct sim_result *r, char *why, size_t size)
 {
 	const json_t *rows = json_object_get(doc, "policies");
 	size_t i;
@@ -282,13 +277,23 @@ static bool read_rows(const json_t *doc, struct sim_result *r)
 	json_array_foreach(rows, i, o) {
 		struct sim_row *row = &r->rows[i];
 
-		if (i >= SIM_ROWS_MAX || !read_text(o, "policy", row->name, sizeof(row->name)) ||
-		    xst_policy_parse(row->name, &row->policy, NULL) || !read_counts(o, &row->n))
+		if (i >= SIM_ROWS_MAX) {
+			snprintf(why, size, "more than %d policies", SIM_ROWS_MAX);
+			return false;
+		}
+		if (!read_text(o, "policy", row->name, sizeof(row->name)) ||
+		    xst_policy_parse(row->name, &row->policy, NULL)) {
+			snprintf(why, size, "policies[%zu].policy is none that this version knows", i);
+			return false;
+		}
+		if (!read_counts(o, &row->n))
 			return false;
 		if (!json_is_null(json_object_get(o, "hypothesis")) &&
 		    (!read_text(o, "hypothesis", row->hypothesis, sizeof(row->hypothesis)) ||
-		     !sim_hypothesis_fill(row)))
+		     !sim_hypothesis_fill(row))) {
+			snprintf(why, size, "policies[%zu].hypothesis is none that this version knows", i);
 			return false;
+		}
 		r->row_count = i + 1;
 	}
 	return r->row_count > 0;
@@ -325,7 +330,7 @@ static bool read_tasks(const json_t *doc, struct sim_result *r)
 	return true;
 }
 
-static bool read_doc(const json_t *doc, struct sim_result *r)
+static bool read_doc(const json_t *doc, struct sim_result *r, char *why, size_t size)
 {
 	const json_t *totals = json_object_get(doc, "totals");
 	const bool named = !json_is_null(json_object_get(doc, "use_content"));
@@ -338,27 +343,51 @@ static bool read_doc(const json_t *doc, struct sim_result *r)
 #define X(name) ok = ok && read_u64(totals, #name, &r->total.name);
 	SIM_TOTALS(X)
 #undef X
-	return ok && read_parts(doc, &r->parts) && read_rows(doc, r) && read_tasks(doc, r);
+	snprintf(why, size, "a key of xstate.sim/1 is missing or not what it should be");
+	if (!ok || !read_rows(doc, r, why, size))
+		return false;
+	snprintf(why, size, "one trace, or a piece of it, is in its parts twice");
+	if (!read_parts(doc, &r->parts))
+		return false;
+	snprintf(why, size, "a program has not as many policies as the result, or a name that is too long");
+	return read_tasks(doc, r);
 }
 
-int sim_result_read(struct sim_result *r, const char *path, char *err, size_t errlen)
+/* One document; what every result must have was looked at, but for names. */
+static int add_one(struct sim_result *sum, const struct result *from, size_t number, char *err,
+		   size_t errlen)
 {
-	json_t *doc = sim_load(path, true, "xstate.sim/1", "a result of xstate sim -j", err, errlen);
+	struct sim_result one = { 0 };
+	char where[300], why[300] = "";
 	int result = -1;
 
-	memset(r, 0, sizeof(*r));
-	if (doc && !read_doc(doc, r))
-		snprintf(err, errlen, "%s: a key of xstate.sim/1 is missing or not what it should be",
-			 strcmp(path, "-") ? path : "standard input");
-	else if (doc)
+	snprintf(where, sizeof(where), number ? "%.200s, result %zu" : "%.200s", from->source, number);
+	if (strcmp(from->schema, "xstate.sim/1"))
+		snprintf(err, errlen, "%s: %.60s, not a result of xstate sim -j", where, from->schema);
+	else if (!read_doc(from->doc, &one, why, sizeof(why)))
+		snprintf(err, errlen, "%s: %s", where, why);
+	else if (!sim_result_add(sum, &one, why, sizeof(why)))
+		snprintf(err, errlen, "%s: %s", where, why);
+	else
 		result = 0;
-	json_decref(doc);
+	sim_result_free(&one);
+	return result;
+}
+
+int sim_result_read(struct sim_result *sum, const char *path, char *err, size_t errlen)
+{
+	struct results all = { 0 };
+	int result = results_read(&all, path, err, errlen);
+
+	for (size_t i = 0; !result && i < all.n; i++)
+		result = add_one(sum, &all.list[i], all.n > 1 ? i + 1 : 0, err, errlen);
+	results_free(&all);
 	return result;
 }
 #else
-int sim_result_read(struct sim_result *r, const char *path, char *err, size_t errlen)
+int sim_result_read(struct sim_result *sum, const char *path, char *err, size_t errlen)
 {
-	memset(r, 0, sizeof(*r));
+	(void)sum;
 	snprintf(err, errlen, "%s: this build cannot read JSON, it was made without Jansson", path);
 	return -1;
 }

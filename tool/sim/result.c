@@ -161,12 +161,36 @@ static bool same_assumptions(const struct sim_result *a, const struct sim_result
 	return false;
 }
 
+/* Nothing but 64-bit counters in both, which JSON must be able to hold. */
+static bool fits(const void *sum, const void *more, size_t bytes)
+{
+	const uint64_t *a = sum, *b = more;
+
+	for (size_t i = 0; i < bytes / sizeof(*a); i++)
+		if (b[i] > INT64_MAX || a[i] > INT64_MAX - b[i])
+			return false;
+	return true;
+}
+
+static bool all_fit(const struct sim_result *sum, const struct sim_result *more)
+{
+	bool ok = fits(&sum->total, &more->total, sizeof(sum->total));
+
+	for (size_t i = 0; ok && i < sum->row_count; i++)
+		ok = fits(&sum->rows[i].n, &more->rows[i].n, sizeof(sum->rows[i].n));
+	return ok;
+}
+
 bool sim_result_add(struct sim_result *sum, const struct sim_result *more, char *err, size_t errlen)
 {
 	if (!sum->row_count)
 		begin_sum(sum, more);
 	if (!same_assumptions(sum, more, err, errlen))
 		return false;
+	if (!all_fit(sum, more)) {
+		snprintf(err, errlen, "the sums are larger than 63 bits can hold");
+		return false;
+	}
 	for (size_t i = 0; i < more->parts.count; i++)
 		if (!sim_parts_add(&sum->parts, &more->parts.part[i])) {
 			snprintf(err, errlen, "one trace, or a piece of it, would be counted twice");

@@ -101,10 +101,11 @@ void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c)
 void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_costs *c);
 
 /**
- * sim_result_read() - a document that sim_print_json() wrote.
+ * sim_result_read() - @sum and all that sim_print_json() wrote into @path ("-": standard input): one
+ * document or several, one behind the other.
  *
  * Return: 0; -1 with one sentence in @err.
  */
-int sim_result_read(struct sim_result *r, const char *path, char *err, size_t errlen);
+int sim_result_read(struct sim_result *sum, const char *path, char *err, size_t errlen);
 
 #endif
