@@ -616,7 +616,26 @@ def places(text, good):
     # Records on standard output are records and nothing else.
     made = run("sim", "-q", "--synthetic", "slots=500,tasks=3", "-o", "-")
     check(made.returncode == 0 and sim("-", data=made.stdout)[0]["totals"]["slots"] == 500, "synthetic | sim -")
+    # What was made up is so in every copy, also packed, in pieces and saved again; what was recorded is not.
+    made_up(made.stdout)
     check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
+def made_up(made):
+    def is_so(doc):
+        return [p["synthetic"] for p in doc["parts"]] == [True] and any(v.startswith("Made up") for v in doc["verdict"])
+
+    open(at("made.xst"), "wb").write(made)
+    check(is_so(sim(at("made.xst"))[0]) and is_so(sim("-", data=lzma.compress(made))[0]), "synthetic, read as recorded")
+    check(run("sim", "-q", at("made.xst"), "-o", at("again.xst")).returncode == 0 and
+          is_so(sim(at("again.xst"))[0]), "synthetic, saved again")
+    check(run("sim", "-q", "--synthetic", "slots=500,tasks=3", "-o", at("m"), "--cut", "200").returncode == 0, "--cut")
+    for k in range(3):
+        check(is_so(sim("--state", at("m.state"), at(f"m.{k}"))[0]), f"synthetic, piece {k}")
+    check(b", made up: " in run("sim", at("made.xst")).stdout, "and people are not told")
+    check(not any(p["synthetic"] for p in sim(at("t.xst"))[0]["parts"]), "recorded, read as synthetic")
+    # A file from before there were flags has a 0 there; one that has a flag nobody knows is still read.
+    check(made[63] == 1 and not is_so(sim("-", data=made[:63] + b"\0" + made[64:])[0]), "the flag is elsewhere")
 
 
 run_part({"traces": traces, "monoid": monoid, "synthetic": synthetic, "manners": manners})

@@ -28,6 +28,7 @@ struct trace_writer {
  * trace_write_begin() - @path appears only at the end; "-" is standard output.
  * @open:   a file that was opened for it already, or NULL. It becomes the writer's.
  * @source: what it is made from, in a few words.
+ * @made_up: not recorded; whoever reads it again is to know.
  * @place:  as above.
  * trace_write() - a struct slots_sink's function.
  * trace_write_end() - @good: keep it.
@@ -35,7 +36,8 @@ struct trace_writer {
  * Return: 0, -1 with one sentence in @err.
  */
 int trace_write_begin(struct trace_writer *w, const char *path, struct outfile *open,
-		      const char *source, const struct rec_place *place, char *err, size_t errlen);
+		      const char *source, bool made_up, const struct rec_place *place, char *err,
+		      size_t errlen);
 int trace_write(void *arg, struct rec *recs, size_t count);
 int trace_write_end(struct trace_writer *w, bool good, char *err, size_t errlen);
 

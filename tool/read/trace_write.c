@@ -6,10 +6,11 @@
 #include "read/trace_compact.h"
 
 int trace_write_begin(struct trace_writer *w, const char *path, struct outfile *open,
-		      const char *source, const struct rec_place *place, char *err, size_t errlen)
+		      const char *source, bool made_up, const struct rec_place *place, char *err,
+		      size_t errlen)
 {
 	struct rec_header head = { .version = REC_VERSION, .piece = place->piece,
-				   .before = place->sum };
+				   .before = place->sum, .flags = made_up ? REC_MADE_UP : 0 };
 
 	memset(w, 0, sizeof(*w));
 	w->path = path;

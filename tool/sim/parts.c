@@ -68,6 +68,11 @@ size_t sim_parts_holes(const struct sim_parts *parts)
 	return n;
 }
 
+bool sim_parts_made_up(const struct sim_parts *parts)
+{
+	return parts->count && parts->part[0].made_up && !sim_parts_mixed(parts);
+}
+
 bool sim_parts_mixed(const struct sim_parts *parts)
 {
 	for (size_t i = 1; i < parts->count; i++)

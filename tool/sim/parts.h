@@ -36,6 +36,11 @@ void sim_parts_free(struct sim_parts *parts);
 size_t sim_parts_holes(const struct sim_parts *parts);
 
 /**
+ * sim_parts_made_up() - is there nothing that was recorded?
+ */
+bool sim_parts_made_up(const struct sim_parts *parts);
+
+/**
  * sim_parts_mixed() - are there both recorded and made-up ones?
  */
 bool sim_parts_mixed(const struct sim_parts *parts);

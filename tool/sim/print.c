@@ -39,6 +39,8 @@ static void head(FILE *out, const struct sim_result *r)
 		fprintf(out, "%llu trace%s", (unsigned long long)n->traces, n->traces == 1 ? "" : "s");
 	else
 		fputs("a part of a trace", out);
+	if (sim_parts_made_up(&r->parts))
+		fputs(", made up", out);
 	fprintf(out, "%s: %.1f s, %llu switches, %llu slots of tasks, %llu of them in user mode\n",
 		ui_off(out, UI_HEAD), (double)n->span_ns / 1e9, (unsigned long long)n->switches,
 		(unsigned long long)n->slots, (unsigned long long)n->user_slots);

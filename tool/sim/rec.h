@@ -94,12 +94,15 @@ _Static_assert(sizeof(struct rec) == 16, "records are 16 bytes");
 #define REC_HAS_SECTIONS (1u << 3)
 #define REC_HAS_MORE     (1u << 4) /* a further piece follows, whose END says the rest of this */
 
+#define REC_MADE_UP (1u << 0) /* by --synthetic, nothing was recorded */
+
 struct rec_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t piece;     /* of a trace that was cut: 0 is the first */
 	uint64_t before;    /* rec_sum() of all pieces before: they are of one trace */
-	char source[40];    /* what it was made from, in words */
+	char source[39];    /* what it was made from, in words */
+	uint8_t flags;      /* REC_MADE_UP; files from before it had flags have a text's last 0 here */
 };
 _Static_assert(sizeof(struct rec_header) == 64, "the header is 64 bytes");
 

@@ -499,17 +499,26 @@ static const char *say_parts(const struct sim_result *r, char *buf, size_t size)
 	const size_t holes = sim_parts_holes(&r->parts);
 
 	if (holes)
-		snprintf(buf, size, "Incomplete: at %zu places a piece of a trace is missing, before or "
-			 "behind one that is here.", holes);
-	else if (sim_parts_mixed(&r->parts))
+		snprintf(buf, size, "Incomplete: at %zu place%s a piece of a trace is missing, before or "
+			 "behind one that is here.", holes, holes == 1 ? "" : "s");
+	return holes ? buf : NULL;
+}
+
+static const char *say_made_up(const struct sim_result *r, char *buf, size_t size)
+{
+	if (sim_parts_mixed(&r->parts))
 		snprintf(buf, size, "Mixed: recorded workloads and made-up ones are added up.");
-	return holes || sim_parts_mixed(&r->parts) ? buf : NULL;
+	else if (sim_parts_made_up(&r->parts))
+		snprintf(buf, size, "Made up: by --synthetic; nothing of it was recorded.");
+	else
+		return NULL;
+	return buf;
 }
 
 const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
 			char *buf, size_t size)
 {
-	for (unsigned i = 0, said = 0; i < 8; i++) {
+	for (unsigned i = 0, said = 0; i < 9; i++) {
 		const char *p = i == 0 ? say_use(r, c, buf, size)
 			      : i == 1 ? say_even(r, c, buf, size)
 			      : i == 2 ? say_verdict(r, c, buf, size)
@@ -517,7 +526,8 @@ const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, u
 			      : i == 4 ? say_check(r, buf, size)
 			      : i == 5 ? say_lost(r, buf, size)
 			      : i == 6 ? say_odd(r, buf, size)
-				       : say_parts(r, buf, size);
+			      : i == 7 ? say_parts(r, buf, size)
+				       : say_made_up(r, buf, size);
 
 		if (p && said++ == paragraph)
 			return p;

@@ -64,7 +64,7 @@ static int begin_writing(struct run *run, const char *source, char *err, size_t 
 	}
 	run->written = 0;
 	run->writing = !trace_write_begin(&run->writer, path, plan->into, source,
-					  &(struct rec_place){ run->piece, run->writer.sum }, err,
+					  run->part.made_up, &(struct rec_place){ run->piece, run->writer.sum }, err,
 					  errlen);
 	return run->writing ? 0 : -1;
 }
@@ -226,8 +226,19 @@ static void task_over(void *arg, uint32_t number)
 		run->why = "out of memory";
 }
 
+/* By the word of a file of records, which whoever saved it cannot have forgotten. */
+static bool is_made_up(const struct trace_input *in)
+{
+	struct rec_header head;
+
+	if (!in || trace_input_format(in) != TRACE_COMPACT || in->head_len < sizeof(head))
+		return false;
+	memcpy(&head, in->head, sizeof(head));
+	return head.flags & REC_MADE_UP;
+}
+
 static int begin(struct run *run, const struct sim_plan *plan, const struct trace_input *in,
-		 const char *source, char *err, size_t errlen)
+		 const char *source, bool made_up, char *err, size_t errlen)
 {
 	const struct slots_sink sink = { put, run };
 	const struct memo_limits usual = { 0 };
@@ -236,6 +247,7 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 	memset(run, 0, sizeof(*run));
 	run->plan = plan;
 	run->in = in;
+	run->part.made_up = made_up || is_made_up(in);
 	memcpy(run->own.rows, plan->rows.rows, sizeof(run->own.rows));
 	memcpy(run->own.use, plan->rows.use, sizeof(run->own.use));
 	memcpy(run->own.signals, plan->rows.signals, sizeof(run->own.signals));
@@ -397,7 +409,7 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 		trace_input_close(&in);
 		return -1;
 	}
-	result = begin(run, plan, &in, in.name, err, errlen);
+	result = begin(run, plan, &in, in.name, false, err, errlen);
 	if (result)
 		goto out;
 	progress_begin(&run->bar, "reading", in.size);
@@ -430,8 +442,7 @@ static int run_source(const struct sim_plan *plan, const char *name, const struc
 		snprintf(err, errlen, "out of memory");
 		return -1;
 	}
-	result = begin(run, plan, NULL, name, err, errlen);
-	run->part.made_up = synth;
+	result = begin(run, plan, NULL, name, synth, err, errlen);
 	if (!result) {
 		const struct slots_sink records = { put, run };
 		const struct trace_sink events = { slots_event, run->slots };
