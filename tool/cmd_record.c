@@ -346,7 +346,7 @@ static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 	failed = sim_record(&feed, out, assumed, &n, err, sizeof(err));
 	bpf_recorder_close(b.recorder);
 	if (failed)
-		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
+		return ui_error(usage.cmd, failed == SIM_UNWRITTEN ? UI_USAGE : UI_CANNOT, "%s", err);
 	sum_up(path, &n);
 	return UI_OK;
 }
@@ -368,15 +368,16 @@ static int make(const char *data, char **command, int words, struct outfile *out
 	enum slots_sections assumed;
 	bool sections = false;
 	char err[400];
-	int status = record(data, command, words, &sections);
+	int status = record(data, command, words, &sections), failed;
 
 	if (status == UI_OK && keep->f)
 		status = keep_data(data, keep);
 	if (status != UI_OK)
 		return status;
 	assumed = sections ? SLOTS_SECTIONS_NONE : pool_sections();
-	if (sim_convert(data, out, assumed, &n, err, sizeof(err)))
-		return ui_error(usage.cmd, UI_CANNOT, "%s", err);
+	failed = sim_convert(data, out, assumed, &n, err, sizeof(err));
+	if (failed)
+		return ui_error(usage.cmd, failed == SIM_UNWRITTEN ? UI_USAGE : UI_CANNOT, "%s", err);
 	sum_up(path, &n);
 	return UI_OK;
 }

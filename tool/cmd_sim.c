@@ -439,11 +439,13 @@ static int run_synthetic(struct request *q)
 				"tasks and %u CPUs, and shares from 0 to 1", SYNTH_TASKS_MAX, REC_CPUS_MAX);
 	for (uint64_t i = 0; i < points; i++) {
 		struct sim_result sum = { 0 };
+		int bad;
 
 		if (q->sweep)
 			s.use = (double)i / (double)q->sweep;
-		if (sim_run_synth(&q->plan, &s, &sum, err, sizeof(err)))
-			return ui_error(usage.cmd, UI_USAGE, "%s", err);
+		bad = sim_run_synth(&q->plan, &s, &sum, err, sizeof(err));
+		if (bad)
+			return ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE, "%s", err);
 		if (q->sweep && !ui.json) {
 			if (!t) {
 				t = table_new();

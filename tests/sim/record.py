@@ -76,7 +76,9 @@ def record():
           "the command goes on")
     check(not [f for f in os.listdir(tmp.name) if f.startswith("xstate-record")], "a temporary file is left")
     sim(at("int.xst"))
-    error(run("record", "--with", "perf", "-o", at("no/x"), "--", "true"), 2, "cannot write", "record to nowhere")
+    for to in at("no/x"), "/dev/full":
+        error(run("record", "--with", "perf", "-o", to, "--", "true"), 2, "cannot write " + to, f"record to {to}")
+    error(run("record", "--keep", "/dev/full", "-o", at("x"), "--", "true"), 2, "cannot write /dev/full", "kept nowhere")
     error(run("record", "-o", at("x"), "--keep", at("x"), "--", "true"), 2, "same file", "record twice to one file")
     open(at("cut.data"), "wb").write(open(at("perf.data"), "rb").read()[:5000])
     error(run("sim", at("cut.data")), 2, "perf script cannot read it: ", "perf.data cut off")
@@ -195,6 +197,8 @@ def used():
     # The command's end, and a signal to the recorder.
     r = run("record", "--with", "bpf", "-o", at("f.xst"), "--", "false")
     check(r.returncode == 0 and b"false ended with status 1" in r.stderr, f"false: {r.returncode} {r.stderr}")
+    for to in at("no/x"), "/dev/full":
+        error(run("record", "--with", "bpf", "-o", to, "--", "true"), 2, "cannot write " + to, f"record to {to}")
     open(at("none"), "w").write("#!/no/such/interpreter\n")
     os.chmod(at("none"), 0o755)
     error(run("record", "--with", "bpf", "-o", at("g.xst"), "--", at("none")), 3, "cannot be run", "no program")

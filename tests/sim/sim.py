@@ -575,6 +575,11 @@ def places(text, good):
     """Where records and states go: all or nothing, devices and links stay what they are."""
     def save(to, **more):
         return subprocess.run([XSTATE, "sim", "-q", "-", "-o", to], input=text, capture_output=True, timeout=60, **more)
+    # Where they cannot: the same status whether it shows at once, in the middle or at the end.
+    for source in [at("t.xst")], ["--synthetic", "slots=100"], ["--synthetic", "slots=100000"]:
+        for to in at("nodir/x"), "/dev/full":
+            error(run("sim", "-q", *source, "-o", to), 2, "cannot write " + to, f"{source} to {to}")
+        error(run("sim", "-q", *source, "-o", at("nodir/x"), "--cut", "50"), 2, "cannot write ", f"{source} in pieces")
     check(save("/dev/null").returncode == 0 and not os.path.isfile("/dev/null"), "/dev/null is gone")
     os.symlink("real.xst", at("link.xst"))
     open(at("real.xst"), "w").close()

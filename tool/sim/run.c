@@ -33,6 +33,7 @@ struct run {
 	struct progress bar;
 	char failed[300];        /* why records could not be written */
 	const char *why;
+	bool unwritten;          /* it is what was to be written that failed */
 };
 
 /* Would writing to @path destroy what is read? */
@@ -141,8 +142,12 @@ static int put(void *arg, struct rec *recs, size_t count)
 			    run->plan->signals == SLOTS_SIGNALS_NONE))
 		drop_assumed(run->plan, recs, count);
 	/* Written before the reader's flags are in them. */
+	errno = 0;
 	if (run->writing && write_records(run, recs, count)) {
-		run->why = run->failed[0] ? run->failed : "the records cannot be written";
+		if (!run->failed[0])
+			snprintf(run->failed, sizeof(run->failed), "cannot write %s: %s",
+				 run->writer.path, strerror(errno));
+		run->unwritten = true;
 		return -1;
 	}
 	if (!run->summed)
@@ -268,14 +273,17 @@ static int begin(struct run *run, const struct sim_plan *plan, const struct trac
 	run->slots = slots_new(&sink, plan->signals, plan->sections);
 	if (i < run->own.row_count || !run->replay || !run->slots) {
 		snprintf(err, errlen, "out of memory");
-		return -1;
+		return TRACE_CANNOT;
 	}
 	if (plan->programs)
 		replay_on_exit(run->replay, task_over, run);
 	if (plan->state && open_state(run, err, errlen))
 		return -1;
 	run->part.before = run->place.sum;
-	return plan->save ? begin_writing(run, source, err, errlen) : 0;
+	if (!plan->save || !begin_writing(run, source, err, errlen))
+		return 0;
+	run->unwritten = true;
+	return -1;
 }
 
 /* What the lanes counted, CPU by CPU. */
@@ -328,8 +336,9 @@ static int end(struct run *run, const char *name, int result, struct sim_result 
 			result = -1;
 	}
 	late = run->writing ? trace_write_end(&run->writer, !result, err, errlen) : 0;
-	if (!result && (late || write_state(run, err, errlen)))
-		result = -1;
+	run->unwritten |= late || (!result && write_state(run, err, errlen));
+	if (run->unwritten)
+		result = SIM_UNWRITTEN;
 	outfile_drop(&run->state);
 	if (!result) {
 		take_counts(run);
@@ -351,7 +360,9 @@ static void explain(const struct run *run, const char *name, char *err, size_t e
 	const char *why = run->why ? run->why
 			: replay_why(run->replay) ? replay_why(run->replay) : slots_why(run->slots);
 
-	if (why && !err[0])
+	if (run->unwritten)
+		snprintf(err, errlen, "%s", run->failed);
+	else if (why && !err[0])
 		snprintf(err, errlen, "%s: %s", name, why);
 }
 
@@ -407,7 +418,7 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 	if (!run) {
 		snprintf(err, errlen, "out of memory");
 		trace_input_close(&in);
-		return -1;
+		return TRACE_CANNOT;
 	}
 	result = begin(run, plan, &in, in.name, false, err, errlen);
 	if (result)
@@ -421,9 +432,7 @@ int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *su
 	if (result)
 		explain(run, in.name, err, errlen);
 out:
-	if (!run->replay || !run->slots)
-		result = -1;
-	else
+	if (run->replay && run->slots)
 		result = end(run, in.name, result, sum, err, errlen);
 	trace_input_close(&in);
 	free(run);
@@ -440,7 +449,7 @@ static int run_source(const struct sim_plan *plan, const char *name, const struc
 	err[0] = '\0';
 	if (!run) {
 		snprintf(err, errlen, "out of memory");
-		return -1;
+		return TRACE_CANNOT;
 	}
 	result = begin(run, plan, NULL, name, synth, err, errlen);
 	if (!result) {

@@ -13,7 +13,7 @@
 enum ui_exit {
 	UI_OK = 0,     /* yes, or done */
 	UI_NO = 1,     /* the verdict is no: incompatible, a finding, a corruption */
-	UI_USAGE = 2,  /* wrong usage or unreadable input */
+	UI_USAGE = 2,  /* wrong usage, unreadable input, output that cannot be written */
 	UI_CANNOT = 3, /* this machine cannot do it */
 };
 
