@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -509,6 +510,7 @@ def manners():
     [doc] = sim("-", data=named)
     check(doc["totals"]["switches"] > 0, "a name that looks like a CPU and a time")
     places(text, good)
+    sentences(text, lines)
     open(at("no-names"), "w").write("# nobody\n")
     open(at("twice"), "w").write("sh 0.1\nsh 0.2\n")
     for args, words in [
@@ -624,6 +626,59 @@ def places(text, good):
     # What was made up is so in every copy, also packed, in pieces and saved again; what was recorded is not.
     made_up(made.stdout)
     check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
+def sentences(text, lines):
+    """What people read of a result: every sentence from the data, and numbers that can be told apart."""
+    def says(doc, what):
+        return any(what in v for v in doc["verdict"])
+
+    # A range whose ends print alike, or two ways to write a number in one.
+    for args in [at("t.xst")], [at("t.xst"), "-c", "emerald-rapids", "--trap", "600"], \
+            ["--synthetic", "use=0.9,slots=20000", "--trap", "900.1-900.2"], ["--synthetic", "slots=500,mean-us=0"]:
+        out = run("sim", *args, "--hypothetical").stdout.decode()
+        check(not re.search(r"\de[+-]?\d", out), f"an exponent: {out}")
+        for low, high in re.findall(r"(?<![\d.])([\d.]*\d)(?:-| to )([\d.]*\d)(?![\d.])", out):
+            check(float(low) < float(high), f"a range from {low} to {high}: {args}")
+    # Without one of the two there is nothing to compare, and what to add is said.
+    for policies, what in [("deferred", "list eager and lazy as well"), ("eager,deferred", "must list lazy as well"),
+                           ("lazy,laziest", "must list eager as well")]:
+        [doc] = sim("--policy", policies, at("t.xst"))
+        check(says(doc, what), f"--policy {policies}: {doc['verdict']}")
+    check(says(sim("--use", "none", at("t.xst"))[0], "no slot used the registers"), "break-even of nothing used")
+    check(not says(sim("--policy", "eager", at("t.xst"))[0], "Least work"), "the best of one")
+    # What a table has no price for.
+    [doc] = sim(at("t.xst"), "-c", "zen3")
+    check(doc["costs"]["unpriced_live"] == [] and not says(doc, "Prices:"), f"priced: {doc['costs']}")
+    wide = re.sub(rb"xfeatures: a02|xfeatures: 2\b", b"xfeatures: e6", text)
+    [doc] = sim("-", "-c", "zen3", data=wide)
+    n = doc["totals"]["live_avx512_slots"]
+    check(n > 0 and doc["costs"]["unpriced_live"] == ["AVX-512"] and doc["costs"]["unpriced_slots"] == n and
+          says(doc, "AVX-512 was live at the end of") and says(doc, "that of AVX stands in, which is too low"),
+          f"AVX-512 on zen3: {doc['costs']} {doc['verdict']}")
+    [doc] = sim("-", "-c", "emerald-rapids", data=wide)
+    check(doc["costs"]["unpriced_slots"] == 0 and not says(doc, "Prices:"), "AVX-512 on emerald-rapids")
+    [doc] = sim("-", "-c", "zen3-fxsr", data=wide)
+    check(doc["costs"]["unpriced_live"] == ["AVX", "AVX-512"] and
+          says(doc, "that of SSE stands in"), f"FXSAVE: {doc['costs']}")
+    # A check that is far off, with the reasons that the trace has, and no others.
+    off = b"".join(l for i, l in enumerate(lines) if b"x86_fpu_regs_activated" not in l or i % 3)
+    [doc] = sim("-", data=off)
+    check(says(doc, "more than 2 % off") and not says(doc, "events were lost"), f"too few restores: {doc['verdict']}")
+    [doc] = sim("-", data=b"CPU:1 [LOST 12 EVENTS]\n" + off)
+    check(says(doc, "why: restores are so few that each is 0.") and says(doc, "; events were lost (12); "),
+          f"lost: {doc['verdict']}")
+    [doc] = sim("-", "--signals", "none", "--sections", "none", data=off + b"".join(
+        l for l in late_restores(lines)))
+    check(says(doc, "no signal events, and handlers were not assumed either") and
+          says(doc, "use of the registers, and uses were not assumed either"), f"too many restores: {doc['verdict']}")
+    [doc] = sim(at("t.xst"))
+    check(not says(doc, "% off"), f"a good check: {doc['verdict']}")
+
+
+def late_restores(lines):
+    last = [l for l in lines if b"x86_fpu_regs_activated" in l][-1].replace(b"1449.", b"9449.").replace(b"1450.", b"9450.")
+    return [last] * 300
 
 
 def made_up(made):

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/number.h"
 #include "ui/utf8.h"
 
 #define CURVE_COLORS 6 /* further curves have them again, dashed */
@@ -233,11 +234,13 @@ static void ranges(struct plot *d, const struct chart_range *range, size_t n, do
 	for (size_t i = 0; i < n; i++) {
 		const struct chart_range *r = &range[i];
 		double y = top + row * (double)i + (d->narrow ? 29 : 12);
+		char middle[NUMBER_TEXT], ends[NUMBER_TEXT];
 
 		row_label(d, y, r->label);
 		fprintf(d->page->out, "<g class=\"%s\"><title>", r->faint ? "faint" : "c1");
-		html_f(d->page->out, "%s: %.3g (%.3g to %.3g) %s", r->label, r->middle, r->low,
-		       r->high, d->chart->unit);
+		html_f(d->page->out, "%s: %s (%s) %s", r->label,
+		       number_text(middle, r->middle, 3),
+		       range_text(ends, r->low, r->high, " to ", 3), d->chart->unit);
 		fputs("</title>", d->page->out);
 		if (isfinite(r->truth))
 			line(d, at(d, inside(d, r->truth)), y - 9, at(d, inside(d, r->truth)),

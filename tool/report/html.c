@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/assets.h"
+#include "ui/number.h"
 #include "ui/utf8.h"
 
 /* Control characters, and those that turn the direction of everything behind them. */
@@ -169,6 +170,17 @@ void html_number(struct page *p, const char *fmt, double x)
 void html_interval(struct page *p, const char *fmt, double low, double high)
 {
 	number_cell(p, fmt, low, high);
+}
+
+void html_range(struct page *p, double low, double high, unsigned digits)
+{
+	char buf[NUMBER_TEXT] = "";
+
+	if (isfinite(low) && isfinite(high))
+		range_text(buf, low, high, " to ", digits);
+	fputs("<td class=\"n\">", p->out);
+	html_text(p->out, buf);
+	fputs("</td>", p->out);
 }
 
 void html_table_end(struct page *p)

@@ -6,6 +6,7 @@
 #include <xst/policy.h>
 
 #include "report/report.h"
+#include "ui/number.h"
 
 static void good_or_bad(FILE *out, bool good, const char *word)
 {
@@ -191,15 +192,16 @@ static void brief_sweep(struct report *r, size_t i, size_t points)
 	const json_t *even = result_list(result->doc, "break_even");
 	const char *slash = strrchr(result->source, '/');
 	FILE *out = r->page.out;
+	char range[NUMBER_TEXT];
 
+	range_text(range, result_number(even, "formula_low_per_million"),
+	           result_number(even, "formula_high_per_million"), " to ", 0);
 	fputs("<li>", out);
 	html_f(out,
 	       "Made-up workload, %zu shares of used slots (%.60s): by the formula eager is "
 	       "cheaper "
-	       "than lazy above %.0f to %.0f used slots of a million, over the range of prices.",
-	       points, slash ? slash + 1 : result->source,
-	       result_number(even, "formula_low_per_million"),
-	       result_number(even, "formula_high_per_million"));
+	       "than lazy above %s used slots of a million, over the range of prices.",
+	       points, slash ? slash + 1 : result->source, range);
 	fputs("</li>\n", out);
 }
 

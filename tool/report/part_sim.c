@@ -136,10 +136,10 @@ static void table(struct report *r, const json_t *list, double slots)
 		html_number(p, "%.0f", 1000 * result_number(one, "saves") / slots);
 		html_number(p, "%.0f", 1000 * result_number(one, "loads") / slots);
 		html_number(p, "%.0f", 1000 * result_number(one, "traps") / slots);
-		html_interval(p, "%.0f to %.0f", result_number(one, "cycles_low") / slots,
-		              result_number(one, "cycles_high") / slots);
-		html_interval(p, "%.2g to %.2g", 100 * result_number(one, "cpu_share_low"),
-		              100 * result_number(one, "cpu_share_high"));
+		html_range(p, result_number(one, "cycles_low") / slots,
+		           result_number(one, "cycles_high") / slots, 0);
+		html_range(p, 100 * result_number(one, "cpu_share_low"),
+		           100 * result_number(one, "cpu_share_high"), 2);
 	}
 	html_table_end(p);
 }
@@ -193,7 +193,8 @@ static void words(struct report *r, const struct result *result)
 		const char *text = json_is_string(one) ? json_string_value(one) : "";
 
 		/* Was said first. */
-		if (strstr(text, " events were lost") || !strncmp(text, "Gaps:", 5))
+		if ((!strncmp(text, "Incomplete:", 11) && strstr(text, " events were lost")) ||
+		    !strncmp(text, "Gaps:", 5))
 			continue;
 		html_text(out, text);
 		fputc(' ', out);

@@ -14,13 +14,14 @@ struct builtin {
 	const char *name;
 	double ghz;
 	bool guest;
+	enum rec_live measured;
 	const char *source;
 	struct sim_range save[REC_LIVES], load[REC_LIVES];
 };
 
 #define R(low, high) { low, high },
-#define CPU(name, ghz, guest, source, saves, loads) \
-	{ #name, ghz, guest, source, { saves }, { loads } },
+#define CPU(name, ghz, guest, measured, source, saves, loads) \
+	{ #name, ghz, guest, REC_##measured, source, { saves }, { loads } },
 #define MORE(...)
 static const struct builtin builtins[] = {
 #include "sim/costs.def"
@@ -74,6 +75,7 @@ bool sim_costs_builtin(struct sim_costs *c, const char *name)
 		memset(c, 0, sizeof(*c));
 		snprintf(c->source, sizeof(c->source), "built in, %s: %s", b->name, b->source);
 		c->ghz = b->ghz;
+		c->priced = (2u << b->measured) - 1;
 		memcpy(c->save, b->save, sizeof(c->save));
 		memcpy(c->load, b->load, sizeof(c->load));
 		for (size_t k = 0; k < sizeof(mores) / sizeof(mores[0]); k++) {
@@ -135,15 +137,17 @@ static bool take_rows(const json_t *rows, const char *insn, const char *format, 
 
 /* Live sets that were not measured cost what the next smaller one does. */
 static bool take_all(const json_t *rows, const char *insn, const char *format,
-		     struct sim_range out[REC_LIVES])
+		     struct sim_range out[REC_LIVES], unsigned *priced)
 {
 	bool any = false;
 
+	*priced = 0;
 	for (int live = 0; live < REC_LIVES; live++) {
 		if (take_rows(rows, insn, format, (enum rec_live)live, &out[live])) {
 			for (int k = 0; !any && k < live; k++)
 				out[k] = out[live];
 			any = true;
+			*priced |= 1u << live;
 		} else if (any) {
 			out[live] = out[live - 1];
 		}
@@ -209,9 +213,12 @@ static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 	const char *cpu = json_string_value(json_object_get(machine, "cpu"));
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		if (!take_all(rows, pairs[i].save, NULL, c->save) ||
-		    !take_all(rows, pairs[i].load, pairs[i].format, c->load))
+		unsigned saves, loads;
+
+		if (!take_all(rows, pairs[i].save, NULL, c->save, &saves) ||
+		    !take_all(rows, pairs[i].load, pairs[i].format, c->load, &loads))
 			continue;
+		c->priced = saves & loads;
 		c->ghz = number(machine, "tsc_hz") * number(doc, "cycles_per_tick") / 1e9;
 		snprintf(c->source, sizeof(c->source), "%s: %s and %s on %s", path, pairs[i].save,
 			 pairs[i].load, cpu ? cpu : "an unnamed CPU");
@@ -269,6 +276,25 @@ struct sim_range sim_costs_save(const struct sim_costs *c, const struct sim_tota
 struct sim_range sim_costs_load(const struct sim_costs *c, const struct sim_totals *n)
 {
 	return mean(c->load, n);
+}
+
+const char *sim_costs_live(enum rec_live live)
+{
+	static const char *const names[REC_LIVES] = { "INIT", "SSE", "AVX", "AVX-512", "AMX" };
+
+	return names[live];
+}
+
+enum rec_live sim_costs_stand_in(const struct sim_costs *c, enum rec_live live)
+{
+	int i = (int)live;
+
+	while (i >= 0 && !(c->priced >> i & 1))
+		i--;
+	for (; i < 0; i = (int)live)
+		while (live < REC_AMX && !(c->priced >> live & 1))
+			live++;
+	return (enum rec_live)i;
 }
 
 #define PRICES 6

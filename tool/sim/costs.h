@@ -23,6 +23,7 @@ struct sim_costs {
 	bool guest;                    /* trap, ts and interrupt are those of a guest */
 	bool rough;                    /* measured while the machine was not quiet, or not to the end */
 	struct sim_range save[REC_LIVES], load[REC_LIVES];
+	unsigned priced;               /* bit i: of save[i] and load[i]; the others stand in */
 	/* One component more in the mask, of a save and a load; high 0: not measured. */
 	struct sim_range init_more, live_more; /* in INIT; live, with 256 bytes */
 	struct sim_range trap;         /* #NM round trip, without the load */
@@ -62,6 +63,13 @@ void sim_costs_ring0(struct sim_costs *c, bool guest);
  */
 struct sim_range sim_costs_save(const struct sim_costs *c, const struct sim_totals *n);
 struct sim_range sim_costs_load(const struct sim_costs *c, const struct sim_totals *n);
+
+/**
+ * sim_costs_live() - what is called live, in words: "AVX-512".
+ * sim_costs_stand_in() - whose price stands in for that of @live; itself when it has its own.
+ */
+const char *sim_costs_live(enum rec_live live);
+enum rec_live sim_costs_stand_in(const struct sim_costs *c, enum rec_live live);
 
 /**
  * sim_costs_of() - what @counts cost.

@@ -67,6 +67,9 @@ static void write_totals(struct jw *w, const struct sim_totals *n)
 
 static void write_costs(struct jw *w, const struct sim_result *r, const struct sim_costs *c)
 {
+	const uint64_t *slots = &r->total.live_init_slots;
+	uint64_t unpriced = 0;
+
 	jw_object(w, "costs");
 	jw_string(w, "source", c->source);
 	jw_f64(w, "ghz", c->ghz);
@@ -77,6 +80,14 @@ static void write_costs(struct jw *w, const struct sim_result *r, const struct s
 	range(w, "ts_low_cycles", "ts_high_cycles", c->ts);
 	range(w, "interrupt_low_cycles", "interrupt_high_cycles", c->interrupt);
 	range(w, "init_read_low_cycles", "init_read_high_cycles", c->init_read);
+	jw_array(w, "unpriced_live");
+	for (int i = 0; i < REC_LIVES; i++)
+		if (sim_costs_stand_in(c, (enum rec_live)i) != (enum rec_live)i && slots[i]) {
+			jw_string(w, NULL, sim_costs_live((enum rec_live)i));
+			unpriced += slots[i];
+		}
+	jw_end(w);
+	jw_u64(w, "unpriced_slots", unpriced);
 	jw_end(w);
 }
 
@@ -183,7 +194,7 @@ void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_cost
 {
 	static const char *const holds[] = { "over-all-prices", "depends-on-prices", "events-lost" };
 	const char *p;
-	char buf[500];
+	char buf[SIM_WORDS];
 	struct jw w;
 
 	jw_begin(&w, out, ui.pretty);

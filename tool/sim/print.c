@@ -3,26 +3,20 @@
 #include <stdlib.h>
 
 #include "sim/result.h"
+#include "ui/number.h"
 #include "ui/table.h"
 #include "ui/ui.h"
-
-#define WIDTH 500
 
 static void cell_number(struct table *t, uint64_t n)
 {
 	table_cell(t, "%llu", (unsigned long long)n);
 }
 
-static void cell_range(struct table *t, const char *fmt, struct sim_range x)
+static void cell_range(struct table *t, unsigned digits, struct sim_range x)
 {
-	char low[32], high[32];
+	char buf[NUMBER_TEXT];
 
-	snprintf(low, sizeof(low), fmt, x.low);
-	snprintf(high, sizeof(high), fmt, x.high);
-	if (x.low == x.high)
-		table_cell(t, "%s", low);
-	else
-		table_cell(t, "%s-%s", low, high);
+	table_cell(t, "%s", range_text(buf, x.low, x.high, "-", digits));
 }
 
 static void how_many(FILE *out, uint64_t n, const char *of, const char *then)
@@ -72,9 +66,9 @@ static void row(struct table *t, const struct sim_result *r, const struct sim_co
 	cell_number(t, p->n.n.traps);
 	cell_number(t, p->n.ts_writes);
 	cell_number(t, p->n.interrupts);
-	cell_range(t, "%.0f", (struct sim_range){ x.low / slots, x.high / slots });
+	cell_range(t, 0, (struct sim_range){ x.low / slots, x.high / slots });
 	if (cpu > 0)
-		cell_range(t, "%.2g", (struct sim_range){ x.low / cpu, x.high / cpu });
+		cell_range(t, 2, (struct sim_range){ x.low / cpu, x.high / cpu });
 	else
 		table_cell(t, "-");
 }
@@ -134,21 +128,34 @@ static void tasks(FILE *out, const struct sim_result *r)
 	table_free(t);
 }
 
+static void price(FILE *out, const char *of, struct sim_range x, const char *then)
+{
+	char buf[NUMBER_TEXT];
+
+	fprintf(out, "%s %s%s", of, range_text(buf, x.low, x.high, "-", 0), then);
+}
+
+static void prices(FILE *out, const struct sim_result *r, const struct sim_costs *c)
+{
+	fprintf(out, "\nprices: %s\n        ", c->source);
+	price(out, "save", sim_costs_save(c, &r->total), ", ");
+	price(out, "load", sim_costs_load(c, &r->total), " cycles for this mix; assumed: ");
+	price(out, "trap", c->trap, ", ");
+	price(out, "CR0.TS", c->ts, ", ");
+	price(out, "IPI", c->interrupt, ", ");
+	fputs(c->guest ? "in a guest\n" : "on bare metal\n", out);
+}
+
 void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c)
 {
-	char buf[WIDTH];
+	char buf[SIM_WORDS];
 	const char *p;
 
 	head(out, r);
 	policies(out, r, c);
 	if (r->programs)
 		tasks(out, r);
-	fprintf(out, "\nprices: %s\n        save %.0f-%.0f, load %.0f-%.0f cycles for this mix; assumed: "
-		"trap %.0f-%.0f, CR0.TS %.0f-%.0f, IPI %.0f-%.0f, %s\n", c->source,
-		sim_costs_save(c, &r->total).low, sim_costs_save(c, &r->total).high,
-		sim_costs_load(c, &r->total).low, sim_costs_load(c, &r->total).high, c->trap.low,
-		c->trap.high, c->ts.low, c->ts.high, c->interrupt.low, c->interrupt.high,
-		c->guest ? "in a guest" : "on bare metal");
+	prices(out, r, c);
 	for (unsigned i = 0; (p = sim_verdict(r, c, i, buf, sizeof(buf))); i++) {
 		fputc('\n', out);
 		ui_paragraph(out, 2, p);

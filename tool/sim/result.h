@@ -19,6 +19,7 @@
 #define SIM_ROWS_MAX   48
 #define SIM_NAME       64
 #define SIM_TASKS_SHOW 64
+#define SIM_WORDS      1600 /* bytes of a paragraph */
 
 /* One policy, or one hypothesis about it. */
 struct sim_row {

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a result means, in words. Every sentence is made from its sums and from prices. */
+#include "sim/result.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "ui/number.h"
+
+/* Is one row the cheapest wherever the prices lie? */
+static bool cheapest(const struct sim_result *r, const struct sim_costs *c, size_t *best)
+{
+	size_t found = 0;
+	double least = INFINITY;
+
+	for (size_t i = 0; i < r->row_count; i++) {
+		const struct sim_range x = sim_row_cycles(r, c, i);
+
+		if (!r->rows[i].hypothesis[0] && x.low + x.high < least) {
+			least = x.low + x.high;
+			found = i;
+		}
+	}
+	*best = found;
+	for (size_t i = 0; i < r->row_count; i++)
+		if (i != found && !r->rows[i].hypothesis[0] &&
+		    sim_costs_between(c, &r->total, &r->rows[found].n, &r->rows[i].n).high > 0)
+			return false;
+	return true;
+}
+
+/* Cycles as a share of one CPU; where no time passed, by the slot. */
+static double amount(const struct sim_result *r, const struct sim_costs *c, double cycles)
+{
+	if (!r->total.span_ns)
+		return r->total.slots ? cycles / (double)r->total.slots : cycles;
+	return 100 * cycles / ((double)r->total.span_ns * c->ghz);
+}
+
+static const char *unit(const struct sim_result *r)
+{
+	return r->total.span_ns ? "% of one CPU" : "cycles a slot";
+}
+
+static const char *say_use(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			   size_t size)
+{
+	struct sim_even e;
+
+	(void)sim_result_even(r, c, &e);
+	if (e.used_least >= 0)
+		snprintf(buf, size, "Used: %.0f of a million slots, whose image changed.", e.used);
+	else if (!strcmp(r->use, "live") && r->total.digest_slots)
+		snprintf(buf, size, "Used: at most %.0f of a million slots. Saved images were compared in "
+			 "%.1f %% of those in user mode; the others had live registers at their end.",
+			 e.used, 100 * (double)r->total.digest_slots / (double)r->total.user_slots);
+	else if (!strcmp(r->use, "live") && r->total.traces && !r->total.traces_with_fpu)
+		snprintf(buf, size, "Used: at most %.0f of a million slots. The trace has no events of "
+			 "the FPU, so every slot in user mode is taken for one; --use assumes less.",
+			 e.used);
+	else if (!strcmp(r->use, "live"))
+		snprintf(buf, size, "Used: at most %.0f of a million slots. So many had live registers "
+			 "at their end, which stay live once a program has touched them.", e.used);
+	else
+		snprintf(buf, size, "Used: %.0f of a million slots, as assumed by --use %s.", e.used,
+			 r->use);
+	return buf;
+}
+
+/* Neither is there for the other to be compared with, and what would help. */
+static void say_not_counted(const struct sim_result *r, char *buf, size_t size)
+{
+	const bool eager = sim_row_find(r, "eager"), lazy = sim_row_find(r, "lazy");
+
+	if (!eager || !lazy)
+		snprintf(buf, size, "to have it counted, and a verdict on the two, --policy must list %s%s%s "
+			 "as well.", eager ? "" : "eager", eager || lazy ? "" : " and ",
+			 lazy ? "" : "lazy");
+	else if (!r->total.used_slots)
+		snprintf(buf, size, "it cannot be counted where no slot used the registers.");
+	else
+		snprintf(buf, size, "it cannot be counted where lazy was never trapped.");
+}
+
+static const char *say_even(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			    size_t size)
+{
+	char formula[NUMBER_TEXT], counted[NUMBER_TEXT], trap[NUMBER_TEXT], ts[NUMBER_TEXT];
+	struct sim_even e;
+	const bool known = sim_result_even(r, c, &e);
+	int at;
+
+	range_text(formula, e.formula.low, e.formula.high, " to ", 0);
+	range_text(trap, c->trap.low, c->trap.high, " to ", 0);
+	range_text(ts, c->ts.low, c->ts.high, " to ", 0);
+	if (known) {
+		range_text(counted, e.counted.low, e.counted.high, " to ", 0);
+		snprintf(buf, size, "Break-even: eager is cheaper than lazy above %s used slots of a million "
+			 "by the counts of this trace, %s by the formula; the range is that of the prices, "
+			 "trap %s cycles, CR0.TS %s.", counted, formula, trap, ts);
+		return buf;
+	}
+	at = snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %s used slots "
+		      "of a million; ", formula);
+	if (at > 0 && (size_t)at < size)
+		say_not_counted(r, buf + at, size - (size_t)at);
+	return buf;
+}
+
+static const char *say_verdict(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			       size_t size)
+{
+	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
+	struct sim_range d;
+	char x[NUMBER_TEXT], y[NUMBER_TEXT];
+	/* What is missing may have been anything. */
+	const char *of = r->total.lost_events || r->total.gaps || sim_parts_holes(&r->parts)
+				 ? "Verdict on what the trace does have"
+				 : "Verdict";
+	double a, b;
+
+	if (!eager || !lazy)
+		return NULL;
+	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
+	a = amount(r, c, d.low);
+	b = amount(r, c, d.high);
+	if (d.high < 0)
+		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices, by %s %s.",
+			 of, range_text(x, -b, -a, " to ", 2), unit(r));
+	else if (d.low > 0)
+		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices, by %s %s.",
+			 of, range_text(x, a, b, " to ", 2), unit(r));
+	else if (!(d.low < 0) && !(d.high > 0))
+		snprintf(buf, size, "%s: none; eager and lazy cost the same here.", of);
+	else
+		snprintf(buf, size, "%s: eager or lazy depends on the price of a trap and of CR0.TS: "
+			 "from %s %s in eager's favour to %s in lazy's.", of, number_text(x, -a, 2),
+			 unit(r), number_text(y, b, 2));
+	return buf;
+}
+
+static const char *say_best(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			    size_t size)
+{
+	size_t best, rows = 0;
+	const bool always = cheapest(r, c, &best);
+	const struct sim_range x = sim_row_cycles(r, c, best);
+	char text[NUMBER_TEXT];
+
+	for (size_t i = 0; i < r->row_count; i++)
+		rows += !r->rows[i].hypothesis[0];
+	if (rows < 2)
+		return NULL;
+
+	snprintf(buf, size, "Least work: %s, %s, %s %s.", r->rows[best].name,
+		 always ? "whatever the prices" : "at the middle of the prices but not everywhere",
+		 range_text(text, amount(r, c, x.low), amount(r, c, x.high), " to ", 2), unit(r));
+	return buf;
+}
+
+/* Slots whose save and restore have no price in the table, and what was taken for it. */
+static const char *say_prices(const struct sim_result *r, const struct sim_costs *c, char *buf,
+			      size_t size)
+{
+	const uint64_t *slots = &r->total.live_init_slots;
+	char share[NUMBER_TEXT];
+	size_t at = 0;
+
+	for (int i = 0; i < REC_LIVES; i++) {
+		const enum rec_live live = (enum rec_live)i, other = sim_costs_stand_in(c, live);
+
+		if (other == live || !slots[i])
+			continue;
+		at += (size_t)snprintf(buf + at, size - at, "%s %s was live at the end of %s %% of the slots "
+				       "in user mode and has no price in this table: that of %s stands in, "
+				       "which is too %s.", at ? "" : "Prices:", sim_costs_live(live),
+				       number_text(share, 100 * (double)slots[i] /
+							  (double)r->total.user_slots, 2),
+				       sim_costs_live(other), other < live ? "low" : "high");
+	}
+	return at ? buf : NULL;
+}
+
+#define OFF_PERCENT 2 /* a check that is off by more is explained, as far as the trace tells */
+#define FEW         200 /* restores, of which each is half a percent */
+
+/* Reasons, one behind the other, as long as there is room. */
+struct reasons {
+	char *buf;
+	size_t size, at;
+	unsigned count;
+};
+
+static void reason(struct reasons *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void reason(struct reasons *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n = snprintf(l->buf + l->at, l->size - l->at, "%s", l->count++ ? "; " : " ");
+
+	l->at += n > 0 ? (size_t)n : 0;
+	if (l->at >= l->size)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(l->buf + l->at, l->size - l->at, fmt, ap);
+	va_end(ap);
+	l->at += n > 0 ? (size_t)n : 0;
+	if (l->at >= l->size)
+		l->at = l->size - 1;
+}
+
+/*
+ * Events that some traces do not have, and what was assumed for them. Each of them makes restores: with
+ * none assumed there can only be too few in the prediction. @many: there are too many.
+ */
+static void missing(struct reasons *l, const struct sim_totals *n, const char *what, uint64_t with,
+		    const char *assumed, uint64_t count, bool off, bool many)
+{
+	char of[60] = "there are no";
+
+	if (with >= n->traces || (many && !count))
+		return;
+	if (with)
+		snprintf(of, sizeof(of), "%llu of %llu traces have no",
+			 (unsigned long long)(n->traces - with), (unsigned long long)n->traces);
+	if (off)
+		reason(l, "%s %s, and %s not assumed either", of, what, assumed);
+	else
+		reason(l, "%s %s, %s assumed instead (%llu)", of, what, assumed,
+		       (unsigned long long)count);
+}
+
+/* What may be behind it, by what the trace has and has not: nothing that it does not show. */
+static void why_off(struct reasons *l, const struct sim_result *r, bool many)
+{
+	const struct sim_totals *n = &r->total;
+	const size_t holes = sim_parts_holes(&r->parts);
+	char each[NUMBER_TEXT];
+
+	if (n->observed_restores < FEW)
+		reason(l, "restores are so few that each is %s %% of them",
+		       number_text(each, 100 / (double)n->observed_restores, 2));
+	if (many && n->traces_with_restores < n->traces)
+		reason(l, "%llu of %llu traces have no restores, and are predicted all the same",
+		       (unsigned long long)(n->traces - n->traces_with_restores),
+		       (unsigned long long)n->traces);
+	if (n->lost_events)
+		reason(l, "events were lost (%llu)", (unsigned long long)n->lost_events);
+	if (n->gaps)
+		reason(l, "the trace contradicts itself (%llu times)", (unsigned long long)n->gaps);
+	if (holes)
+		reason(l, "pieces of a trace are missing (%zu places)", holes);
+	if (n->odd_lines)
+		reason(l, "there are lines that are no event (%llu)", (unsigned long long)n->odd_lines);
+	missing(l, n, "signal events", n->traces_with_signals, "handlers were", n->signals_assumed,
+		!strcmp(r->signals, "none"), many);
+	missing(l, n, "events of the kernel's own use of the registers", n->traces_with_sections,
+		"uses were", n->sections_assumed, !strcmp(r->sections, "none"), many);
+	missing(l, n, "events of saves", n->traces_with_fpu, "slots in user mode were", n->user_slots,
+		false, many);
+}
+
+static const char *say_check(const struct sim_result *r, char *buf, size_t size)
+{
+	const struct sim_row *d = sim_row_find(r, "deferred");
+	const double seen = (double)r->total.observed_restores;
+	struct reasons l = { .buf = buf, .size = size };
+	double off;
+
+	if (!d || !r->total.observed_restores)
+		return NULL;
+	off = 100 * ((double)d->n.n.loads - seen) / seen;
+	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.",
+				(unsigned long long)d->n.n.loads,
+				(unsigned long long)r->total.observed_restores, off);
+	if (fabs(off) > OFF_PERCENT) {
+		const size_t before = l.at + (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% "
+							      "off. What the trace tells of why:", OFF_PERCENT);
+
+		l.at = before;
+		why_off(&l, r, off > 0);
+		snprintf(buf + l.at, size - l.at, "%s", l.count ? "." : " nothing; it has every kind of event.");
+		return buf;
+	}
+	/* A piece does not know what events its trace has; its last one does. */
+	if (r->total.traces_with_sections || !r->total.traces)
+		return buf;
+	/* Whoever loses the registers to the kernel has to restore them. */
+	if (r->total.sections_assumed)
+		snprintf(buf + l.at, size - l.at, " Where the kernel used the registers itself the "
+			 "trace does not show: %llu times are assumed, when forks and ends of tasks had "
+			 "filled a block of its random pool, and no others.",
+			 (unsigned long long)r->total.sections_assumed);
+	else if ((double)d->n.n.loads < seen)
+		snprintf(buf + l.at, size - l.at, " Where the kernel used the registers itself the "
+			 "trace does not show; those that it took them from restore, too.");
+	return buf;
+}
+
+static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
+{
+	if (r->total.lost_events)
+		snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of "
+			 "what happened.", (unsigned long long)r->total.lost_events);
+	else if (r->total.gaps)
+		snprintf(buf, size, "Gaps: at %llu place%s the trace contradicts itself, as if events had "
+			 "been taken out.", (unsigned long long)r->total.gaps,
+			 r->total.gaps == 1 ? "" : "s");
+	return r->total.lost_events || r->total.gaps ? buf : NULL;
+}
+
+static const char *say_odd(const struct sim_result *r, char *buf, size_t size)
+{
+	if (!r->total.odd_lines)
+		return NULL;
+	snprintf(buf, size, "Odd: %llu lines are no event of any kind and were passed over.",
+		 (unsigned long long)r->total.odd_lines);
+	return buf;
+}
+
+static const char *say_parts(const struct sim_result *r, char *buf, size_t size)
+{
+	const size_t holes = sim_parts_holes(&r->parts);
+
+	if (holes)
+		snprintf(buf, size, "Incomplete: at %zu place%s a piece of a trace is missing, before or "
+			 "behind one that is here.", holes, holes == 1 ? "" : "s");
+	return holes ? buf : NULL;
+}
+
+static const char *say_made_up(const struct sim_result *r, char *buf, size_t size)
+{
+	if (sim_parts_mixed(&r->parts))
+		snprintf(buf, size, "Mixed: recorded workloads and made-up ones are added up.");
+	else if (sim_parts_made_up(&r->parts))
+		snprintf(buf, size, "Made up: by --synthetic; nothing of it was recorded.");
+	else
+		return NULL;
+	return buf;
+}
+
+const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
+			char *buf, size_t size)
+{
+	for (unsigned i = 0, said = 0; i < 10; i++) {
+		const char *p = i == 0 ? say_use(r, c, buf, size)
+			      : i == 1 ? say_even(r, c, buf, size)
+			      : i == 2 ? say_verdict(r, c, buf, size)
+			      : i == 3 ? say_best(r, c, buf, size)
+			      : i == 4 ? say_check(r, buf, size)
+			      : i == 5 ? say_lost(r, buf, size)
+			      : i == 6 ? say_odd(r, buf, size)
+			      : i == 7 ? say_parts(r, buf, size)
+			      : i == 8 ? say_prices(r, c, buf, size)
+				       : say_made_up(r, buf, size);
+
+		if (p && said++ == paragraph)
+			return p;
+	}
+	return NULL;
+}
