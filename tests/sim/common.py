@@ -3,6 +3,7 @@
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,35 @@ def error(r, status, words, what):
     check(r.returncode == status, f"{what}: exit {r.returncode}, want {status}: {text}")
     check(words in text and text.count("\n") == 1 and len(text) < 400, f"{what} says {text!r}")
     check(r.stdout == b"", f"{what} prints {r.stdout[:80]!r}")
+
+
+def documented(doc):
+    """Every key of a document is named in its schema's section of docs/json.md, in the row of what it is in."""
+    with open(os.path.join(SOURCE, "docs", "json.md")) as f:
+        section = f.read().split(f"\n## {doc['schema']}\n")[1].split("\n## ")[0]
+    rows = {}
+    for line in section.splitlines():
+        if line.startswith("| `"):
+            of, about = line[2:].split(" | ", 1)
+            for key in re.findall(r"`(\w+)`", of):
+                rows[key] = set(re.findall(r"`(\w+)`", about))
+    prose = set(re.findall(r"`(\w+)`", section.split("\n|")[0]))
+
+    def keys(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key
+                yield from keys(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from keys(inner)
+
+    for key, value in doc.items():
+        check(key == "schema" or key in rows or key in prose, f"docs/json.md: {doc['schema']} has no key {key}")
+        known = rows.get(key, set()) | (rows["policies"] if key == "cpus" else set())
+        for inner in set(keys(value)):
+            check(inner in known, f"docs/json.md: {doc['schema']}: nothing of {inner} in {key}")
+    check(not rows or set(rows) <= set(doc), f"docs/json.md: {doc['schema']}: {set(rows) - set(doc)} is never there")
 
 
 def unpack(path):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from common import (DATA, SHARED, XSTATE, at, check, counts, error, row, run, run_part, sim, tmp, unpack)
+from common import (DATA, SHARED, XSTATE, at, check, counts, documented, error, row, run, run_part, sim, tmp, unpack)
 
 
 def record():
@@ -194,6 +194,7 @@ def used():
             "for i in 1 2 3 4 5 6 7 8 9; do (:); (:); (:); (:); done")
     lost = sim(at("l.xst"))[0]["totals"]["lost_events"]
     check(r.returncode == 0 and lost > 0 and f"{lost} events lost".encode() in r.stderr, f"lost {lost}: {r.stderr}")
+    documented(json.loads(run("record", "-j", "-q", "--with", "bpf", "-o", at("j.xst"), "--", "true").stdout))
     # The command's end, and a signal to the recorder.
     r = run("record", "--with", "bpf", "-o", at("f.xst"), "--", "false")
     check(r.returncode == 0 and b"false ended with status 1" in r.stderr, f"false: {r.returncode} {r.stderr}")

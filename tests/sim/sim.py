@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from common import (DATA, SHARED, XSTATE, at, balanced, check, counts, error, row, run, run_part, sim, tmp,
+from common import (DATA, SHARED, XSTATE, at, balanced, check, counts, documented, error, row, run, run_part, sim, tmp,
                     unpack)
 
 
@@ -511,6 +511,13 @@ def manners():
     check(doc["totals"]["switches"] > 0, "a name that looks like a CPU and a time")
     places(text, good)
     sentences(text, lines)
+    # Every key is in docs/json.md.
+    open(at("names"), "w").write("cc1 1\n")
+    [doc] = sim(at("t.xst"), "--programs", "--hypothetical", "--use", "by-comm=" + at("names"))
+    check(doc["programs"] and doc["cpus"] and doc["check"] and doc["use_content"], "a document with all there is")
+    documented(doc)
+    documented(json.loads(run("sim", "-j", at("nowhere")).stdout))
+    documented(json.loads(run("report", "-j", "-", "-o", at("x.html"), data=json.dumps(doc).encode()).stdout))
     open(at("no-names"), "w").write("# nobody\n")
     open(at("twice"), "w").write("sh 0.1\nsh 0.2\n")
     for args, words in [
