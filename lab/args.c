@@ -8,6 +8,7 @@
  */
 #include "lab.h"
 #include "experiment.h"
+#include "ring3.h"
 
 #define COMMAND_BYTES 1008
 
@@ -55,8 +56,18 @@ static int digit(char c)
 	return 99;
 }
 
-/* Decimal or 0x...; refuses what is no number or exceeds @max. */
-static uint64_t number(const char *key, const char *value, uint64_t max)
+static const struct {
+	const char *key;
+	uint64_t least, most;
+} numbers[] = {
+#define ARG(key, least, most, option) { #key, least, most },
+#include "args.def"
+#undef ARG
+};
+_Static_assert(LAB_MAX_CPUS == 4 && MAX_TASKS == 16, "args.def has other limits");
+
+/* Decimal or 0x...; refuses what is no number or not one that args.def allows. */
+static uint64_t number(const char *key, const char *value)
 {
 	const char *at = value;
 	uint64_t base = 10, result = 0;
@@ -76,8 +87,12 @@ static uint64_t number(const char *key, const char *value, uint64_t max)
 			panic("argument %s: '%s' is too large", key, value);
 		result = result * base + d;
 	}
-	if (result > max)
-		panic("argument %s: '%s' is more than %llu", key, value, (unsigned long long)max);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (text_equal(numbers[i].key, key) &&
+		    (result < numbers[i].least || result > numbers[i].most))
+			panic("argument %s: '%s' is not from %llu to %llu", key, value,
+			      (unsigned long long)numbers[i].least,
+			      (unsigned long long)numbers[i].most);
 	return result;
 }
 
@@ -88,27 +103,27 @@ static void set(const char *key, const char *value)
 	else if (text_equal(key, "policy"))
 		args.policy = value;
 	else if (text_equal(key, "cpus"))
-		args.cpus = (uint32_t)number(key, value, LAB_MAX_CPUS);
+		args.cpus = (uint32_t)number(key, value);
 	else if (text_equal(key, "tick"))
-		args.tick = (uint32_t)number(key, value, UINT32_MAX);
+		args.tick = (uint32_t)number(key, value);
 	else if (text_equal(key, "watchdog"))
-		args.watchdog = (uint32_t)number(key, value, UINT32_MAX);
+		args.watchdog = (uint32_t)number(key, value);
 	else if (text_equal(key, "use"))
-		args.use = (uint32_t)number(key, value, 1000000);
+		args.use = (uint32_t)number(key, value);
 	else if (text_equal(key, "cet"))
-		args.cet = number(key, value, 1);
+		args.cet = number(key, value);
 	else if (text_equal(key, "ferr"))
-		args.ferr = number(key, value, 1);
+		args.ferr = number(key, value);
 	else if (text_equal(key, "mode")) /* boot.S looked at it: which of the two kernels runs */
-		(void)number(key, value, 64);
+		(void)number(key, value);
 	else if (text_equal(key, "tasks"))
-		args.tasks = (uint32_t)number(key, value, MAX_TASKS - 1);
+		args.tasks = (uint32_t)number(key, value);
 	else if (text_equal(key, "seed"))
-		args.seed = number(key, value, UINT64_MAX);
+		args.seed = number(key, value);
 	else if (text_equal(key, "loops"))
-		args.loops = number(key, value, 1000000000);
+		args.loops = number(key, value);
 	else if (text_equal(key, "preempt"))
-		args.preempt = (int)number(key, value, 1);
+		args.preempt = (int)number(key, value);
 	else
 		panic("unknown argument '%s'", key);
 }
@@ -139,12 +154,6 @@ void args_parse(void)
 			panic("argument '%s' has no value", key);
 		set(key, value);
 	}
-	if (!args.cpus)
-		panic("argument cpus: at least one CPU must take part");
-	if (!args.tasks)
-		panic("argument tasks: at least one task must run");
-	if (args.tick < 1000)
-		panic("argument tick: %u is less than 1000", args.tick);
 }
 
 /* args.policy stays whole for the report; what the policies call themselves is a copy. */

@@ -3,6 +3,7 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static const struct opt run_options[] = {
 	  "cycles assumed for 'slots'; default\nsave=165,restore=390,trap=600,ts=60" },
 	{ O_OUTPUT, 'o', "output", "FILE", "also write the results as JSON, for xstate report" },
 	{ O_SEQUENCE, 0, "sequence", "FILE", "what 'replay' executes, as the explorer prints it" },
-	{ O_ARG, 0, "arg", "KEY=VALUE", "one more argument for the lab's kernel" },
+	{ O_ARG, 0, "arg", "KEY=VALUE", "one more argument for the lab's kernel: tasks, tick,\nuse, preempt, cet, ferr, mode, watchdog" },
 	{ 0 },
 };
 
@@ -168,6 +169,58 @@ static int add_machines(struct request *q, const char *list, struct opt_parser *
 		return UI_OK;
 	opt_bad(p, "machines separated by commas");
 	return p->status;
+}
+
+/* What the kernel would end the run for; @word is KEY=VALUE. */
+static int check_extra(const char *word)
+{
+	static const struct {
+		const char *key;
+		uint64_t least, most;
+		bool option;
+	} known[] = {
+#define ARG(key, least, most, option) { #key, least, most, option },
+#include "../lab/args.def"
+#undef ARG
+	};
+	const size_t n = strcspn(word, "="), count = sizeof(known) / sizeof(known[0]);
+	char names[200] = "";
+	uint64_t v;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(known[i].key) != n || strncmp(known[i].key, word, n)) {
+			if (!known[i].option)
+				snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+					 names[0] ? ", " : "", known[i].key);
+			continue;
+		}
+		if (known[i].option)
+			return ui_error(run_usage.cmd, UI_USAGE, "--arg %s: it has an option, --%s",
+					known[i].key, known[i].key);
+		if (opt_u64(word + n + 1, &v) && v >= known[i].least && v <= known[i].most)
+			return UI_OK;
+		return ui_error(run_usage.cmd, UI_USAGE, "--arg %s wants a number from %" PRIu64 " to %"
+				PRIu64 ", not '%s'", known[i].key, known[i].least, known[i].most,
+				word + n + 1);
+	}
+	return ui_error(run_usage.cmd, UI_USAGE, "the lab has no argument '%.*s', but %s", (int)n, word,
+			names);
+}
+
+/* Every argument, when the image is our own: another one may know others. */
+static int check_extras(const struct request *q)
+{
+	char word[sizeof(q->extra)];
+	int status = UI_OK;
+
+	for (const char *at = q->extra; *at && status == UI_OK && !q->rom_path; at += at[0] == ' ') {
+		const size_t n = strcspn(at, " ");
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, at);
+		status = check_extra(word);
+		at += n;
+	}
+	return status;
 }
 
 static int add_extra(struct request *q, struct opt_parser *p)
@@ -393,7 +446,9 @@ static int lab_run_verb(int argc, char **argv)
 	status = read_command(&q, argc, argv);
 	if (status >= 0)
 		return status;
-	status = add_defaults(&q);
+	status = check_extras(&q);
+	if (status == UI_OK)
+		status = add_defaults(&q);
 	if (status != UI_OK)
 		return status;
 	if (!lab_rom_load(&rom, q.rom_path, why, sizeof(why)))
