@@ -471,6 +471,7 @@ def manners():
     lines = text.splitlines(True)
     r = run("sim", "-", data=b"".join(l if i % 7 else l[:60] + b"\n" for i, l in enumerate(lines)))
     check(r.returncode == 2 and b"broken" in r.stderr, f"broken lines: {r.stderr}")
+    broken_lines(lines)
     # A pause of more than 32 bits of nanoseconds just before the end.
     late = [l for l in lines if b"sched_wakeup" in l][-1].replace(b"sched_wakeup", b"x86_fpu_dropped").split(b":")
     late[0] = late[0].replace(b"1449.", b"9449.").replace(b"1450.", b"9450.")
@@ -633,6 +634,32 @@ def places(text, good):
     # What was made up is so in every copy, also packed, in pieces and saved again; what was recorded is not.
     made_up(made.stdout)
     check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
+def broken_lines(lines):
+    """The first line that is broken is named, and the field."""
+    for event, old, new, says in [
+            ("sched_switch", rb" prev_pid=\d+", b" prev_pid=x", "prev_pid= and a thread id"),
+            ("sched_switch", rb" prev_state=\w+", b"", "prev_state="),
+            ("sched_switch", rb" next_comm=", b" then=", "==> next_comm="),
+            ("sched_switch", rb" next_pid=", b" next=", "next_pid= and a thread id"),
+            ("sched_switch", rb"prev_comm=.*==>.*", b"x", "prev_comm= or ' ==> ' between"),
+            ("sched_switch", rb"^ *\S+ +\d+ \[\d+\]", b"sh 7 [4097]", "a CPU below 4096 in []"),
+            ("x86_fpu_regs_deactivated", rb" xfeatures: \w+", b" xfeatures: q", "a hexadecimal mask behind xfeatures:"),
+            ("x86_fpu_regs_deactivated", rb" load: \d", b"", "load: and 0 or 1"),
+            ("sched_process_fork", rb" child_pid=", b" child=", "child_pid= and a thread id"),
+            ("sched_process_exec", rb" old_pid=", b" old=", "old_pid= and a thread id"),
+            ("sched_migrate_task", rb" dest_cpu=", b" to=", "dest_cpu= and a CPU")]:
+        at_line = next((i for i, l in enumerate(lines) if event.encode() + b":" in l), None)
+        if at_line is None:
+            check(event == "sched_migrate_task", f"the trace has no {event}")
+            continue
+        bad = re.sub(old, new, lines[at_line])
+        check(bad != lines[at_line], f"{event}: nothing was broken by {old}")
+        error(run("sim", "-", data=b"".join(lines[:at_line] + 80 * [bad])), 2,
+              f"lines are broken; the first is line {at_line + 1}, {event} without {says}", f"{event}, {old}")
+    error(run("sim", "-", data=b"".join(lines[:9] + 80 * [b"prose\n"])), 2,
+          "the first is line 10, no event of perf script or ftrace", "prose in the middle")
 
 
 def sentences(text, lines):

@@ -49,6 +49,7 @@ struct trace_event {
 	bool flag;
 	uint8_t image;    /* enum trace_image */
 	char state;       /* of prev: R S D T X Z I ...; 0: not known */
+	const char *broken;    /* trace_text_event() returned -1: which field is not as it should be */
 	char own[TRACE_COMM];  /* name of @pid, or empty */
 	char comm[TRACE_COMM]; /* of @other, or empty */
 };
@@ -120,7 +121,9 @@ enum trace_format trace_input_format(const struct trace_input *in);
 struct trace_tally {
 	uint64_t lines;   /* or records */
 	uint64_t events;  /* those of a kind above */
-	uint64_t odd;     /* lines that are no event of any kind */
+	uint64_t odd;     /* lines that are no event of any kind, or broken */
+	uint64_t first_odd;          /* the first of them, and what is wrong with it: */
+	char first_kind[40], first_broken[60];
 	/* Events that were lost, by two accounts: where it was noticed, and what each event counted
 	 * until the end. The larger is true: the first misses the last ones, the second is not always
 	 * there. */
@@ -154,7 +157,8 @@ int trace_lost_rest(const struct trace_sink *sink, struct trace_tally *tally);
 /**
  * trace_text_event() - one line.
  *
- * Return: 1 and *@ev; 0 for a line that is an event of no interest, or a comment; -1 otherwise.
+ * Return: 1 and *@ev; 0 for a line that is an event of no interest, or a comment; -1 otherwise, and
+ *         @ev->broken says what was wanted where, NULL when it is no event at all.
  */
 int trace_text_event(const char *line, const char *end, struct trace_event *ev);
 

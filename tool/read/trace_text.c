@@ -96,13 +96,20 @@ static const char *digits_before(const char *begin, const char *end)
 	return end;
 }
 
+/* A line is given up; not inline, for nearly none is. */
+static __attribute__((noinline, cold)) bool want(struct trace_event *ev, const char *what)
+{
+	ev->broken = what;
+	return false;
+}
+
 /* trace-cmd: "make:12 [120] R ==> gcc:13 [120]" */
 static bool switch_short(const char *p, const char *end, struct trace_event *ev)
 {
 	const char *arrow = find_last(p, end, " ==> "), *colon, *q;
 
 	if (!arrow)
-		return false;
+		return want(ev, "prev_comm= or ' ==> ' between two tasks");
 	/* Before it: name:pid [prio] STATE */
 	q = arrow;
 	while (q > p && q[-1] != ' ')
@@ -110,14 +117,14 @@ static bool switch_short(const char *p, const char *end, struct trace_event *ev)
 	ev->state = *q;
 	q = find_last(p, q, " [");
 	if (!q)
-		return false;
+		return want(ev, "[PRIORITY] before ' ==> '");
 	/* Where a name was made anonymous its ":pid" may be gone too; prev's is at the line's front. */
 	colon = digits_before(p, q);
 	if (colon == p || colon[-1] != ':' || !pid_number(colon, q, &ev->prev))
 		ev->prev = ev->pid;
 	q = find_last(arrow, end, " [");
 	if (!q)
-		return false;
+		return want(ev, "[PRIORITY] at the end");
 	colon = digits_before(arrow, q);
 	if (colon[-1] != ':' || !pid_number(colon, q, &ev->other))
 		return true;
@@ -133,16 +140,16 @@ static bool switch_fields(const char *p, const char *end, struct trace_event *ev
 		return switch_short(p, end, ev);
 	q = find(p, end, " prev_pid=");
 	if (!q || !pid_number(q + 10, end, &ev->prev))
-		return false;
+		return want(ev, "prev_pid= and a thread id");
 	q = find(q + 10, end, " prev_state=");
 	arrow = q ? find(q + 12, end, " ==> next_comm=") : NULL;
 	if (!arrow)
-		return false;
+		return want(ev, q ? "==> next_comm=" : "prev_state=");
 	ev->state = q[12];
 	p = arrow + 15;
 	q = find_last(p, end, " next_pid=");
 	if (!q || !pid_number(q + 10, end, &ev->other))
-		return false;
+		return want(ev, "next_pid= and a thread id");
 	copy_name(ev->comm, p, q);
 	return true;
 }
@@ -153,7 +160,7 @@ static bool fpu_fields(const char *p, const char *end, struct trace_event *ev)
 	uint64_t mask = 0;
 
 	if (!x || load + 7 >= end)
-		return false;
+		return want(ev, load ? "xfeatures: and a mask" : "load: and 0 or 1");
 	ev->flag = load[7] == '1';
 	for (p = x + 12; p < end && *p != ' '; p++) {
 		const char c = *p;
@@ -163,10 +170,10 @@ static bool fpu_fields(const char *p, const char *end, struct trace_event *ev)
 		else if (c >= 'a' && c <= 'f')
 			mask = mask << 4 | (uint64_t)(c - 'a' + 10);
 		else
-			return false;
+			return want(ev, "a hexadecimal mask behind xfeatures:");
 	}
 	ev->arg = (uint32_t)mask;
-	return p > x + 12;
+	return p > x + 12 || want(ev, "a hexadecimal mask behind xfeatures:");
 }
 
 static bool fork_fields(const char *p, const char *end, struct trace_event *ev)
@@ -174,7 +181,7 @@ static bool fork_fields(const char *p, const char *end, struct trace_event *ev)
 	const char *c = find(p, end, " child_comm="), *q = find_last(p, end, " child_pid=");
 
 	if (!c || !q || q < c + 12 || !pid_number(q + 11, end, &ev->other))
-		return false;
+		return want(ev, c ? "child_pid= and a thread id" : "child_comm=");
 	copy_name(ev->comm, c + 12, q);
 	return true;
 }
@@ -183,9 +190,10 @@ static bool migrate_fields(const char *p, const char *end, struct trace_event *e
 {
 	int32_t cpu;
 
-	if (!pid_field(p, end, " pid=", &ev->other) || !pid_field(p, end, " dest_cpu=", &cpu) ||
-	    (uint32_t)cpu >= TRACE_CPUS_MAX)
-		return false;
+	if (!pid_field(p, end, " pid=", &ev->other))
+		return want(ev, "pid= and a thread id");
+	if (!pid_field(p, end, " dest_cpu=", &cpu) || (uint32_t)cpu >= TRACE_CPUS_MAX)
+		return want(ev, "dest_cpu= and a CPU below 4096");
 	ev->arg = (uint32_t)cpu;
 	return true;
 }
@@ -195,7 +203,7 @@ static bool signal_fields(const char *p, const char *end, struct trace_event *ev
 	const char *h = find(p, end, " sa_handler=");
 
 	if (!h || h + 12 == end)
-		return false;
+		return want(ev, "sa_handler= and an address");
 	h += 12;
 	if (end - h > 2 && h[0] == '0' && h[1] == 'x')
 		h += 2;
@@ -347,6 +355,7 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 	const struct event_name *name;
 	uint64_t cpu;
 
+	ev->broken = NULL;
 	/* "[CPU]" between blanks, and a thread id before that: a name may look alike. */
 	for (;;) {
 		open = p < end ? memchr(p, '[', (size_t)(end - p)) : NULL;
@@ -386,17 +395,21 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 		return 0;
 	for (p = e + 1; p < end && *p == ' '; )
 		p++;
-	if (cpu >= TRACE_CPUS_MAX || !read_owner(line, open, ev))
-		return -1;
-	ev->cpu = (uint32_t)cpu;
 	ev->kind = name->kind;
+	if (cpu >= TRACE_CPUS_MAX || !read_owner(line, open, ev)) {
+		(void)want(ev, cpu >= TRACE_CPUS_MAX ? "a CPU below 4096 in []"
+						     : "a name and a thread id before [CPU]");
+		return -1;
+	}
+	ev->cpu = (uint32_t)cpu;
 	ev->state = 0;
 	ev->flag = true;
 	ev->image = TRACE_IMAGE_UNKNOWN;
 	ev->prev = ev->other = -1;
 	ev->comm[0] = '\0';
 	if (name->kind == TRACE_EXEC)
-		return pid_field(p, end, " old_pid=", &ev->other) ? 1 : -1;
+		return pid_field(p, end, " old_pid=", &ev->other) ||
+		       want(ev, "old_pid= and a thread id") ? 1 : -1;
 	if (name->kind == TRACE_EXIT)
 		ev->flag = !find(p, end, " group_dead=false");
 	if (name->fields && !name->fields(p, end, ev))
@@ -413,6 +426,34 @@ static int refuse(const struct trace_input *in, char *err, size_t errlen, const 
 
 	if (used > 0 && (size_t)used < errlen)
 		snprintf(err + used, errlen - (size_t)used, fmt, (unsigned long long)n);
+	return -1;
+}
+
+/* What is wrong with the first line that is no event, for the end. */
+static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t, const struct trace_event *ev)
+{
+	const char *of = "no event";
+
+	if (t->odd++)
+		return;
+	for (size_t i = 0; ev->broken && i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].kind == ev->kind) {
+			of = names[i].name;
+			break;
+		}
+	t->first_odd = t->lines;
+	snprintf(t->first_kind, sizeof(t->first_kind), "%s", of);
+	snprintf(t->first_broken, sizeof(t->first_broken), "%s", ev->broken ? ev->broken : "");
+}
+
+/* Too many, and where it began. */
+static int refuse_odd(const struct trace_input *in, char *err, size_t errlen, const struct trace_tally *t)
+{
+	snprintf(err, errlen, t->first_broken[0]
+			 ? "%s: %llu of %llu lines are broken; the first is line %llu, %s without %s"
+			 : "%s: %llu of %llu lines are broken; the first is line %llu, %s of perf script or ftrace",
+		 in->name, (unsigned long long)t->odd, (unsigned long long)t->lines,
+		 (unsigned long long)t->first_odd, t->first_kind, t->first_broken);
 	return -1;
 }
 
@@ -435,15 +476,15 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 		return sink->event(sink->arg, &ev);
 	}
 	if (got < 0) {
-		t->odd++;
-		if (!t->events && t->odd > FOREIGN_LINES / 100)
+		note_odd(t, &ev);
+		if (!t->events && !t->first_broken[0] && t->odd > FOREIGN_LINES / 100)
 			return refuse(in, err, errlen, "line %llu is of no trace: neither perf script "
 				      "nor ftrace prints such", t->lines);
 	}
 	if (!t->events && t->lines > FOREIGN_LINES)
 		return refuse(in, err, errlen, "no scheduler event in the first %llu lines", t->lines);
 	if (t->odd > FOREIGN_LINES / 100 && t->odd > t->lines / ODD_SHARE)
-		return refuse(in, err, errlen, "line %llu is broken, and too many before it", t->lines);
+		return refuse_odd(in, err, errlen, t);
 	return 0;
 }
 
