@@ -311,7 +311,8 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 	case O_SWEEP:
 		return opt_get_u64(p, 1, SWEEP_MAX, &q->sweep) ? UI_OK : p->status;
 	case O_SEED:
-		if (!opt_get_u64(p, 0, UINT64_MAX, &q->plan.use.seed))
+		/* A result has it as a number of JSON, which --merge must be able to read. */
+		if (!opt_get_u64(p, 0, INT64_MAX, &q->plan.use.seed))
 			return p->status;
 		q->assumed = true;
 		q->plan.rows.seed = q->plan.use.seed;
@@ -431,12 +432,13 @@ static int run_synthetic(struct request *q)
 	const uint64_t points = q->sweep ? q->sweep + 1 : 1;
 	struct table *t = NULL;
 	struct synth s;
-	char err[400];
+	char err[400], wrong[SYNTH_BAD];
 
-	if (!synth_parse(q->synthetic, &s))
+	if (!synth_parse(q->synthetic, &s, wrong))
 		return ui_error(usage.cmd, UI_USAGE, "--synthetic wants tasks=N,cpus=M,slots=N,use=P,idle=P,"
 				"mean-us=T,seed=N, each once, with as many tasks as CPUs at least, up to %u "
-				"tasks and %u CPUs, and shares from 0 to 1", SYNTH_TASKS_MAX, REC_CPUS_MAX);
+				"tasks and %u CPUs, and shares from 0 to 1; not %s", SYNTH_TASKS_MAX,
+				REC_CPUS_MAX, wrong);
 	for (uint64_t i = 0; i < points; i++) {
 		struct sim_result sum = { 0 };
 		int bad;

@@ -3,6 +3,7 @@
 #include "sim/synth.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static bool read_key(struct synth *s, const char *key, const char *is)
 	     : !strcmp(key, "mean-us") && share(is, 1e6, &s->mean_us);
 }
 
-bool synth_parse(const char *text, struct synth *s)
+bool synth_parse(const char *text, struct synth *s, char bad[SYNTH_BAD])
 {
 	char item[64], seen[7][64];
 	unsigned count = 0;
@@ -79,18 +80,25 @@ bool synth_parse(const char *text, struct synth *s)
 	while (opt_item(&text, item, sizeof(item))) {
 		char *is = strchr(item, '=');
 
+		snprintf(bad, SYNTH_BAD, "'%s'", item);
 		if (!is)
 			return false;
 		*is++ = '\0';
 		for (unsigned i = 0; i < count; i++)
-			if (!strcmp(seen[i], item))
+			if (!strcmp(seen[i], item)) {
+				snprintf(bad, SYNTH_BAD, "'%s' twice", item);
 				return false;
+			}
 		/* No key is new when all are there. */
 		if (count == sizeof(seen) / sizeof(seen[0]) || !read_key(s, item, is))
 			return false;
 		memcpy(seen[count++], item, sizeof(item));
 	}
 	/* What is left begins with an element that is none. */
+	if (text)
+		snprintf(bad, SYNTH_BAD, *text ? "'%.60s'" : "nothing", text);
+	else if (s->tasks < s->cpus)
+		snprintf(bad, SYNTH_BAD, "%u tasks for %u CPUs", s->tasks, s->cpus);
 	return !text && s->tasks >= s->cpus;
 }
 
