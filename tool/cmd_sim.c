@@ -447,7 +447,8 @@ static int run_synthetic(struct request *q)
 			s.use = (double)i / (double)q->sweep;
 		bad = sim_run_synth(&q->plan, &s, &sum, err, sizeof(err));
 		if (bad)
-			return ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE, "%s", err);
+			return ui_error(usage.cmd, bad == TRACE_CANNOT ? UI_CANNOT : UI_USAGE,
+					"%s", err);
 		if (q->sweep && !ui.json) {
 			if (!t) {
 				t = table_new();

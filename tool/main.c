@@ -62,7 +62,8 @@
  *     even.h         the classic formula of the break-even
  *     hypothesis.h   what if
  *     load.h         results of ours are read
- *     result.h       sums over traces (result.c), as text (print.c), as JSON (json.c)
+ *     result.h       sums over traces (result.c), as text (print.c), in words (words.c), as JSON
+ *                    (json.c)
  *
  *   record/          xstate record without perf
  *     bpf.h          loads programs into the kernel and takes their events
@@ -78,6 +79,7 @@
  *     opt.h          options, help texts, verbs (opt.c); values (value.c)
  *     table.h        tables for people
  *     json.h         the JSON writer
+ *     number.h       numbers and ranges in words
  *     csv.h          cells of CSV
  *     progress.h     the progress bar
  *     outfile.h      result files: all of it or nothing
@@ -135,7 +137,8 @@
  *     sigframe.c     signal frames
  *     elfcore.c      ELF cores
  *     criu.c         CRIU core images (criu.proto)
- *     results.h      our own results; in SQLite (results_db.c)
+ *     results.h      our own results; what they must have (results_check.c, results_sim.c); in SQLite
+ *                    (results_db.c)
  *     trace.h        traces of a scheduler: bytes and their format (trace_input.c), text of
  *                    perf script and ftrace (trace_text.c), trace-cmd's (trace_dat.c), perf's
  *                    (trace_perf_data.c); trace_apart.h: in a process of its own

@@ -65,7 +65,8 @@ static int most(const struct sums *s, const char *where, const char *a_is, doubl
 
 	if (a <= b || a < b * (1 + 1e-12))
 		return 0;
-	snprintf(what, sizeof(what), "%s%s is %.0f, which is more than %s, %.0f", where, a_is, a, b_is, b);
+	snprintf(what, sizeof(what), "%s%s is %.0f, which is more than %s, %.0f", where, a_is, a,
+		 b_is, b);
 	return wrong(s, what);
 }
 
@@ -132,7 +133,8 @@ static int check_totals(const struct sums *s)
 	MOST(traces_with_restores, traces);
 	MOST(traces_with_signals, traces);
 	MOST(traces_with_sections, traces);
-	if (same(s, "totals.", "user_slots", (double)n->user_slots, "the sum of live_..._slots", live) ||
+	if (same(s, "totals.", "user_slots", (double)n->user_slots, "the sum of live_..._slots",
+		 live) ||
 	    most(s, "totals.", "user_slots", (double)n->user_slots, "the slots there are",
 		 (double)n->slots + REC_CPUS_MAX * s->open) ||
 	    most(s, "", "what the totals count", all, "totals.records", (double)n->records) ||
@@ -199,7 +201,8 @@ static double by_programs(const json_t *programs, int k, const char *key)
 	size_t i;
 
 	json_array_foreach((json_t *)programs, i, one)
-		sum += count_of(k < 0 ? one : json_array_get(result_list(one, "policies"), (size_t)k), key);
+		sum += count_of(k < 0 ? one : json_array_get(result_list(one, "policies"),
+							     (size_t)k), key);
 	return sum;
 }
 

@@ -430,7 +430,8 @@ static int refuse(const struct trace_input *in, char *err, size_t errlen, const 
 }
 
 /* What is wrong with the first line that is no event, for the end. */
-static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t, const struct trace_event *ev)
+static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t,
+						     const struct trace_event *ev)
 {
 	const char *of = "no event";
 
@@ -447,11 +448,13 @@ static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t, cons
 }
 
 /* Too many, and where it began. */
-static int refuse_odd(const struct trace_input *in, char *err, size_t errlen, const struct trace_tally *t)
+static int refuse_odd(const struct trace_input *in, char *err, size_t errlen,
+		      const struct trace_tally *t)
 {
 	snprintf(err, errlen, t->first_broken[0]
 			 ? "%s: %llu of %llu lines are broken; the first is line %llu, %s without %s"
-			 : "%s: %llu of %llu lines are broken; the first is line %llu, %s of perf script or ftrace",
+			 : "%s: %llu of %llu lines are broken; the first is line %llu, %s of perf "
+			   "script or ftrace",
 		 in->name, (unsigned long long)t->odd, (unsigned long long)t->lines,
 		 (unsigned long long)t->first_odd, t->first_kind, t->first_broken);
 	return -1;

@@ -56,7 +56,7 @@ void html_head_cell(struct page *p, const char *fmt, ...) __attribute__((format(
 void html_cell(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void html_number(struct page *p, const char *fmt, double x);                  /* empty for NAN */
 void html_interval(struct page *p, const char *fmt, double low, double high); /* the same */
-void html_range(struct page *p, double low, double high, unsigned digits);    /* ui/number.h; the same */
+void html_range(struct page *p, double low, double high, unsigned digits); /* ui/number.h */
 void html_table_end(struct page *p);
 
 #endif

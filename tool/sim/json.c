@@ -302,7 +302,8 @@ static bool read_rows(const json_t *doc, struct sim_result *r, char *why, size_t
 		if (!json_is_null(json_object_get(o, "hypothesis")) &&
 		    (!read_text(o, "hypothesis", row->hypothesis, sizeof(row->hypothesis)) ||
 		     !sim_hypothesis_fill(row))) {
-			snprintf(why, size, "policies[%zu].hypothesis is none that this version knows", i);
+			snprintf(why, size, "policies[%zu].hypothesis is none that this version knows",
+				 i);
 			return false;
 		}
 		r->row_count = i + 1;
@@ -360,7 +361,7 @@ static bool read_doc(const json_t *doc, struct sim_result *r, char *why, size_t 
 	snprintf(why, size, "one trace, or a piece of it, is in its parts twice");
 	if (!read_parts(doc, &r->parts))
 		return false;
-	snprintf(why, size, "a program has not as many policies as the result, or a name that is too long");
+	snprintf(why, size, "a program has not as many policies as the result, or too long a name");
 	return read_tasks(doc, r);
 }
 

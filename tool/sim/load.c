@@ -36,7 +36,8 @@ json_t *sim_load(const char *path, bool dash, const char *schema, const char *wh
 	else if (!doc && !why.position)
 		snprintf(err, errlen, "%s: empty, not %s", name, what);
 	else if (!doc)
-		snprintf(err, errlen, "%s: not %s: line %d: %s", name, what, why.line, json_why(&why, '{'));
+		snprintf(err, errlen, "%s: not %s: line %d: %s", name, what, why.line,
+			 json_why(&why, '{'));
 	else if (!is || strcmp(is, schema))
 		snprintf(err, errlen, "%s: not %s", name, what);
 	else if (after != EOF)

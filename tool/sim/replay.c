@@ -503,7 +503,7 @@ int replay_end(struct replay *r, struct sim_totals *out, bool *more)
 	add_switches(r);
 	*more = r->more;
 	r->n.traces = !r->more;
-	/* The END of a piece is not in the trace; nor is it known there how many CPUs it will have had. */
+	/* The END of a piece is not in the trace; nor is known there how many CPUs that will have. */
 	r->n.records -= r->more;
 	r->n.cpu_ns = (r->span_before + r->n.span_ns) * r->machine.cpu_count - r->cpu_ns_before;
 	*out = r->n;

@@ -64,8 +64,8 @@ static int begin_writing(struct run *run, const char *source, char *err, size_t 
 		return -1;
 	}
 	run->written = 0;
-	run->writing = !trace_write_begin(&run->writer, path, plan->into, source,
-					  run->part.made_up, &(struct rec_place){ run->piece, run->writer.sum }, err,
+	run->writing = !trace_write_begin(&run->writer, path, plan->into, source, run->part.made_up,
+					  &(struct rec_place){ run->piece, run->writer.sum }, err,
 					  errlen);
 	return run->writing ? 0 : -1;
 }

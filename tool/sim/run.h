@@ -25,8 +25,8 @@ struct sim_plan {
  * sim_run() - replay @path ("-": standard input) and add the result to @sum.
  * @err: out, one sentence.
  *
- * Return: 0; -1 when the trace is no good; SIM_UNWRITTEN when the records or the state cannot be written;
- * TRACE_CANNOT when this machine lacks what reads the format, or memory.
+ * Return: 0; -1 when the trace is no good; SIM_UNWRITTEN when the records or the state cannot be
+ * written; TRACE_CANNOT when this machine lacks what reads the format, or memory.
  */
 #define SIM_UNWRITTEN (-3)
 int sim_run(const struct sim_plan *plan, const char *path, struct sim_result *sum, char *err,

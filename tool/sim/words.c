@@ -74,8 +74,8 @@ static void say_not_counted(const struct sim_result *r, char *buf, size_t size)
 	const bool eager = sim_row_find(r, "eager"), lazy = sim_row_find(r, "lazy");
 
 	if (!eager || !lazy)
-		snprintf(buf, size, "to have it counted, and a verdict on the two, --policy must list %s%s%s "
-			 "as well.", eager ? "" : "eager", eager || lazy ? "" : " and ",
+		snprintf(buf, size, "to have it counted, and a verdict on the two, --policy must list "
+			 "%s%s%s as well.", eager ? "" : "eager", eager || lazy ? "" : " and ",
 			 lazy ? "" : "lazy");
 	else if (!r->total.used_slots)
 		snprintf(buf, size, "it cannot be counted where no slot used the registers.");
@@ -96,13 +96,13 @@ static const char *say_even(const struct sim_result *r, const struct sim_costs *
 	range_text(ts, c->ts.low, c->ts.high, " to ", 0);
 	if (known) {
 		range_text(counted, e.counted.low, e.counted.high, " to ", 0);
-		snprintf(buf, size, "Break-even: eager is cheaper than lazy above %s used slots of a million "
-			 "by the counts of this trace, %s by the formula; the range is that of the prices, "
-			 "trap %s cycles, CR0.TS %s.", counted, formula, trap, ts);
+		snprintf(buf, size, "Break-even: eager is cheaper than lazy above %s used slots of a "
+			 "million by the counts of this trace, %s by the formula; the range is that of "
+			 "the prices, trap %s cycles, CR0.TS %s.", counted, formula, trap, ts);
 		return buf;
 	}
-	at = snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %s used slots "
-		      "of a million; ", formula);
+	at = snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %s used "
+		      "slots of a million; ", formula);
 	if (at > 0 && (size_t)at < size)
 		say_not_counted(r, buf + at, size - (size_t)at);
 	return buf;
@@ -126,11 +126,11 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 	a = amount(r, c, d.low);
 	b = amount(r, c, d.high);
 	if (d.high < 0)
-		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices, by %s %s.",
-			 of, range_text(x, -b, -a, " to ", 2), unit(r));
+		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices, by %s "
+			 "%s.", of, range_text(x, -b, -a, " to ", 2), unit(r));
 	else if (d.low > 0)
-		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices, by %s %s.",
-			 of, range_text(x, a, b, " to ", 2), unit(r));
+		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices, by %s "
+			 "%s.", of, range_text(x, a, b, " to ", 2), unit(r));
 	else if (!(d.low < 0) && !(d.high > 0))
 		snprintf(buf, size, "%s: none; eager and lazy cost the same here.", of);
 	else
@@ -172,9 +172,9 @@ static const char *say_prices(const struct sim_result *r, const struct sim_costs
 
 		if (other == live || !slots[i])
 			continue;
-		at += (size_t)snprintf(buf + at, size - at, "%s %s was live at the end of %s %% of the slots "
-				       "in user mode and has no price in this table: that of %s stands in, "
-				       "which is too %s.", at ? "" : "Prices:", sim_costs_live(live),
+		at += (size_t)snprintf(buf + at, size - at, "%s %s was live at the end of %s %% of the "
+				       "slots in user mode and has no price in this table: that of %s "
+				       "stands in, which is too %s.", at ? "" : "Prices:", sim_costs_live(live),
 				       number_text(share, 100 * (double)slots[i] /
 							  (double)r->total.user_slots, 2),
 				       sim_costs_live(other), other < live ? "low" : "high");
@@ -270,16 +270,14 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 	if (!d || !r->total.observed_restores)
 		return NULL;
 	off = 100 * ((double)d->n.n.loads - seen) / seen;
-	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has %llu: %+.2f %%.",
-				(unsigned long long)d->n.n.loads,
+	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has "
+				"%llu: %+.2f %%.", (unsigned long long)d->n.n.loads,
 				(unsigned long long)r->total.observed_restores, off);
 	if (fabs(off) > OFF_PERCENT) {
-		const size_t before = l.at + (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% "
-							      "off. What the trace tells of why:", OFF_PERCENT);
-
-		l.at = before;
+		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% off. What "
+					 "the trace tells of why:", OFF_PERCENT);
 		why_off(&l, r, off > 0);
-		snprintf(buf + l.at, size - l.at, "%s", l.count ? "." : " nothing; it has every kind of event.");
+		snprintf(buf + l.at, size - l.at, "%s", l.count ? "." : " nothing.");
 		return buf;
 	}
 	/* A piece does not know what events its trace has; its last one does. */
