@@ -134,9 +134,33 @@ static uint64_t header(const uint8_t *area, unsigned word)
 	return v;
 }
 
-/* After FLD the pointers are addresses of the harness: take them over. */
+/*
+ * On AMD a save leaves out pointers that belong to no pending exception. So they are gone whenever
+ * this program's own kernel saved and restored it in between, at an interrupt or a signal.
+ */
+static bool lost_pointers(const uint8_t *area, const uint8_t *after)
+{
+	static const uint8_t zeros[6];
+	const unsigned flags = area[4], masks = area[0];
+
+	return cpu.fip == MDL_FIP_ZERO && !(flags & ~masks & 0x3f) && !memcmp(after + 12, zeros, 4) &&
+	       !memcmp(after + 18, zeros, 6);
+}
+
+/*
+ * After FLD the pointers are addresses of the harness: take them over. So are FCS and FDS of FNSAVE
+ * on CPUs that still have them, for the model keeps none.
+ */
 static void adopt_pointers(uint8_t *area, const uint8_t *after, unsigned kind)
 {
+	if (kind == OP_FNSAVE && !caps.fcs_fds_zero) {
+		memcpy(area + 16, after + 16, 2);
+		memcpy(area + 24, after + 24, 2);
+	}
+	if (kind == OP_FNSAVE && lost_pointers(area, after)) {
+		memset(area + 12, 0, 4);
+		memset(area + 18, 0, 6);
+	}
 	if (pointers_known)
 		return;
 	if (kind == OP_FNSAVE) {
@@ -231,9 +255,11 @@ static int check_save(unsigned step, const struct op *op, uint8_t *area)
 
 static int run_soft(const struct op *op, uint8_t *area)
 {
+	const uint64_t modified = cpu.xmodified;
 	uint16_t fcw;
 	uint64_t k;
 	uint32_t mxcsr;
+	int vector;
 
 	switch (op->kind) {
 	case OP_FRSTOR:
@@ -256,7 +282,11 @@ static int run_soft(const struct op *op, uint8_t *area)
 		return mdl_emms(&cpu);
 	case OP_LDMXCSR:
 		memcpy(&mxcsr, op->value, 4);
-		return mdl_ldmxcsr(&cpu, mxcsr);
+		vector = mdl_ldmxcsr(&cpu, mxcsr);
+		/* XSAVEOPT writes MXCSR in any case. Intel's counts LDMXCSR as a change of the XMM
+		 * registers too, AMD's does not: then it may leave them out. */
+		cpu.xmodified = (cpu.xmodified & ~XST_MASK_SSE) | (modified & XST_MASK_SSE);
+		return vector;
 	case OP_MOVDQU:
 		return mdl_movdqu(&cpu, op->reg, op->value);
 	case OP_VMOVDQU:

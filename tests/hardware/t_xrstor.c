@@ -93,9 +93,10 @@ struct run {
 	char *pages;            /* IMAGE_ROOM bytes, then a page that faults */
 	uint8_t *before, *start, *after, *want, *image;
 	uint64_t images, accepted, hits[XST_RULE_COUNT], rfbm_seen[1024];
-	uint64_t warned_unmasked, truncated_ok, either, read_less;
-	unsigned linear_bits; /* of an address */
-	bool fip_canonical, fdp_canonical; /* kept so, by this CPU; the manual does not say */
+	uint64_t warned_unmasked, truncated_ok, either, read_less, lost_halves;
+	/* Of a pointer the CPU keeps so many bits and extends the topmost; the manual does not say. */
+	unsigned fip_bits, fdp_bits;
+	bool pointers_if_pending; /* else a save writes zeros: AMD and Hygon */
 };
 
 static void *area(void)
@@ -108,7 +109,7 @@ static void *area(void)
 	return p;
 }
 
-/* A pointer as the CPU keeps it: canonical, sign-extended from its top bit. */
+/* A pointer as the CPU keeps it: sign-extended from its top bit. */
 static void canonical(uint8_t *p, unsigned offset, unsigned bits)
 {
 	int64_t v = (int64_t)(xst_get64(p, offset) << (64 - bits));
@@ -122,10 +123,10 @@ static void as_hardware_keeps(const struct run *t, uint8_t *p)
 {
 	unsigned fcw = xst_get16(p, XST_OFF_FCW), fsw = xst_get16(p, XST_OFF_FSW);
 
-	if (t->fip_canonical)
-		canonical(p, XST_OFF_FIP, t->linear_bits);
-	if (t->fdp_canonical)
-		canonical(p, XST_OFF_FDP, t->linear_bits);
+	canonical(p, XST_OFF_FIP, t->fip_bits);
+	canonical(p, XST_OFF_FDP, t->fdp_bits);
+	if (t->pointers_if_pending && !xst_x87_pending(p))
+		memset(p + XST_OFF_FOP, 0, XST_OFF_MXCSR - XST_OFF_FOP);
 	xst_put16(p, XST_OFF_FCW, (uint16_t)((fcw & 0x1f3fu) | 0x40u));
 	fsw &= 0x7f7fu;
 	if (xst_x87_pending(p))
@@ -245,6 +246,32 @@ static bool may_restore(const struct xst_restore *how, const void *image, size_t
 	return xst_image_check(&less, image, room, NULL, NULL) == XST_OK;
 }
 
+/*
+ * pvm-fip-32: the hypervisor may come in between, and if it saves the guest's registers in the 32-bit
+ * form (without REX.W), FIP and FDP lose their upper halves. It happens to one image in some hundred
+ * thousand, never twice to the same.
+ */
+static bool lost_halves(const struct run *t)
+{
+	static const unsigned halves[] = {XST_OFF_FIP + 4, XST_OFF_FDP + 4};
+	uint32_t want = 0, after = 0;
+	bool differ = false;
+
+	for (unsigned i = 0; i < 2; i++) {
+		want |= xst_get32(t->want, halves[i]);
+		after |= xst_get32(t->after, halves[i]);
+		differ |= memcmp(t->want + halves[i], t->after + halves[i], 4) != 0;
+	}
+	return differ && (!want || !after);
+}
+
+/* How the CPU itself stores what is there before the image. */
+static void store_start(struct run *t)
+{
+	memset(t->start + XST_HEADER_OFFSET, 0, XST_HEADER_BYTES);
+	probe(t->before, t->before, 0, t->start, t->xcr0, 0);
+}
+
 /* One image: where it lies, what it is, both verdicts. */
 static int one(struct run *t)
 {
@@ -306,20 +333,41 @@ static int one(struct run *t)
 	t->truncated_ok += room < bytes;
 	if (predict(t, &how, &v, image, room) < 0)
 		return -1;
+	if (lost_halves(t)) {
+		t->lost_halves++;
+		store_start(t);
+		probe(t->before, image, how.rfbm, t->after, t->xcr0, how.by == XST_BY_FXRSTOR);
+		if (predict(t, &how, &v, image, room) < 0)
+			return -1;
+	}
 	return compare(t, &how, &v);
 }
 
-/* A new state to start from, and how the CPU itself stores it. */
+/* A new state to start from. */
 static void renew(struct run *t)
 {
 	image_valid(&t->rng, &t->caps, t->xcr0, XST_STANDARD, t->before);
 	xst_put64(t->before, XST_OFF_XSTATE_BV, rng_subset(&t->rng, t->xcr0 & ~t->xfd));
-	memset(t->start + XST_HEADER_OFFSET, 0, XST_HEADER_BYTES);
 	memcpy(t->pages, t->before, t->full.bytes);
-	probe(t->before, t->before, 0, t->start, t->xcr0, 0);
+	store_start(t);
 }
 
-/* Pointers that are not canonical: a freedom, so ask. */
+/* How many bits of the pointer @odd it takes to get what is at @offset: an address's, or all. */
+static unsigned kept_bits(const struct run *t, unsigned offset, uint64_t odd)
+{
+	static const unsigned sizes[] = {48, 57};
+	uint8_t p[8];
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		xst_put64(p, 0, odd);
+		canonical(p, 0, sizes[i]);
+		if (xst_get64(p, 0) == xst_get64(t->after, offset))
+			return sizes[i];
+	}
+	return 64;
+}
+
+/* Pointers that are not canonical, or belong to no exception: freedoms, so ask. */
 static void ask_about_pointers(struct run *t)
 {
 	const uint64_t odd = 0x5a5a5a5a5a5a5a5au;
@@ -333,8 +381,14 @@ static void ask_about_pointers(struct run *t)
 	xst_put32(t->image, XST_OFF_MXCSR, XST_MXCSR_INIT);
 	memset(t->after, 0, IMAGE_ROOM);
 	probe(t->image, t->image, XST_MASK_X87, t->after, t->xcr0, 0);
-	t->fip_canonical = xst_get64(t->after, XST_OFF_FIP) != odd;
-	t->fdp_canonical = xst_get64(t->after, XST_OFF_FDP) != odd;
+	t->fip_bits = kept_bits(t, XST_OFF_FIP, odd);
+	t->fdp_bits = kept_bits(t, XST_OFF_FDP, odd);
+	xst_put16(t->image, XST_OFF_FSW, 0);
+	memset(t->after, 0, IMAGE_ROOM);
+	probe(t->image, t->image, XST_MASK_X87, t->after, t->xcr0, 0);
+	t->pointers_if_pending = !xst_get64(t->after, XST_OFF_FIP);
+	printf("pointers of %u and %u bits%s\n", t->fip_bits, t->fdp_bits,
+	       t->pointers_if_pending ? ", saved while an exception is pending" : "");
 }
 
 static const char *unreachable(const struct run *t, enum xst_rule rule)
@@ -375,6 +429,12 @@ static int report(const struct run *t, double seconds)
 	       (unsigned long long)t->truncated_ok, (unsigned long long)t->warned_unmasked);
 	printf("%llu broke two rules and met the other one first, %llu were read less of than asked\n",
 	       (unsigned long long)t->either, (unsigned long long)t->read_less);
+	if (t->lost_halves)
+		printf("%llu lost the upper halves of FIP and FDP on the way (pvm-fip-32), and were tried again\n",
+		       (unsigned long long)t->lost_halves);
+	/* More often it would be something else. */
+	if (t->lost_halves > t->images / 5000 + 1)
+		bad = 1;
 	for (unsigned i = 0; i < XST_RULE_COUNT; i++) {
 		const char *why = unreachable(t, (enum xst_rule)i);
 
@@ -401,14 +461,11 @@ static int start(struct run *t)
 	static uint8_t fx[512] __attribute__((aligned(64)));
 	struct sigaction sa = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	stack_t stack = {.ss_size = 1u << 17};
-	uint32_t a, b, c, d;
 
 	if (xst_caps_native(&t->caps) < 0 || !t->caps.xsave || !t->caps.osxsave) {
 		printf("skipped: this CPU or kernel has no XSAVE\n");
 		return SKIP;
 	}
-	xst_cpuid(0x80000008u, 0, &a, &b, &c, &d);
-	t->linear_bits = (a >> 8) & 0xff;
 	xst_fxsave(fx);
 	if (xst_get32(fx, XST_OFF_MXCSR_MASK))
 		t->caps.mxcsr_mask = xst_get32(fx, XST_OFF_MXCSR_MASK);
