@@ -110,6 +110,7 @@ static double replay_all(int fd, unsigned from, unsigned to, bool direct)
 	struct replay *r;
 	struct sim_totals n;
 	char err[256] = "";
+	uint64_t number;
 	bool more;
 	double t;
 
@@ -121,7 +122,9 @@ static double replay_all(int fd, unsigned from, unsigned to, bool direct)
 	if (trace_input_of(&in, dup(fd), "records") ||
 	    trace_read_compact(&in, &place, replay, r, err, sizeof(err)) ||
 	    replay_end(r, &n, &more) || n.switches < SLOTS) {
-		fprintf(stderr, "%s %s\n", err, replay_why(r) ? replay_why(r) : "");
+		const char *why = replay_why(r, &number);
+
+		fprintf(stderr, "%s %s\n", err, why ? why : "");
 		exit(1);
 	}
 	t = now() - t;

@@ -63,10 +63,14 @@ static inline int fuzz_put(void *arg, struct rec *recs, size_t count)
 static inline void fuzz_end(struct fuzz_machine *m)
 {
 	/* Where records were refused one has gone further than the other. */
-	const bool refused = replay_why(m->replay[0]);
+	uint64_t number[2];
+	const bool refused = replay_why(m->replay[0], &number[0]);
 	struct sim_totals n;
 	bool more;
 
+	/* Both stumble over the same record. */
+	if (refused && (!replay_why(m->replay[1], &number[1]) || number[0] != number[1]))
+		abort();
 	for (int k = 0; k < 2; k++)
 		(void)replay_end(m->replay[k], &n, &more);
 	for (int i = 0; i < FUZZ_LANES; i++) {

@@ -10,6 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct trace_input in;
 	struct rec_place place = { 0 };
 	char err[512] = "";
+	uint64_t number;
 	uint64_t sum = 0;
 	uint8_t *bytes;
 	int bad;
@@ -43,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_begin(&m);
 	fuzz_input(&in, bytes, size);
 	bad = trace_read_compact(&in, &place, fuzz_put, &m, err, sizeof(err));
-	if (bad && !err[0] && !replay_why(m.replay[0]))
+	if (bad && !err[0] && !replay_why(m.replay[0], &number))
 		abort();
 	fuzz_sentence(err);
 	fuzz_end(&m);

@@ -456,7 +456,9 @@ def manners():
         piped, filed = run("sim", "-", data=good[:cut]).stderr, run("sim", at("cut.xst")).stderr
         check(filed.split(b"cut.xst: ")[-1] == piped.split(b"standard input: ")[-1],
               f"cut at {cut}: {filed} from a file, {piped} from a pipe")
-    error(run("sim", "-", data=good + good[64:80]), 2, "behind the end", "records behind the end")
+    records = (len(good) - 64) // 16
+    error(run("sim", "-", data=good + good[64:80]), 2, f"record {records + 1}: records behind the end",
+          "records behind the end")
     error(run("sim", "-", data=good[:8] + b"\x63" + good[9:]), 2, "version 99", "another version")
     for magic, words in (b"\x1f\x8b\x08\0", "zcat"), (b"\x28\xb5\x2f\xfd", "zstdcat"), (b"BZh9", "bzcat"):
         error(run("sim", "-", data=magic + text[:5000]), 2, words, f"packed for {words}")

@@ -292,7 +292,10 @@ static void feed(struct side *s, const struct rec *recs, size_t count)
 
 		memcpy(batch, recs, part * sizeof(*batch));
 		if (replay_batch(s->replay, batch, part)) {
-			printf("refused: %s\n", replay_why(s->replay));
+			uint64_t number;
+			const char *why = replay_why(s->replay, &number);
+
+			printf("refused: record %llu: %s\n", (unsigned long long)number, why);
 			abort();
 		}
 		recs += part;

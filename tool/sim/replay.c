@@ -469,11 +469,14 @@ int replay_batch(struct replay *r, struct rec *recs, size_t count)
 		const bool shared = r->memo_count && !r->memos[0]->direct;
 		size_t stop = SIZE_MAX, good;
 
-		if (r->ended)
-			return bad(r, "records behind the end");
-		good = take_part(r, recs, part, &stop);
-		if (r->why)
+		good = r->ended ? 0 : take_part(r, recs, part, &stop);
+		if (r->ended && !good)
+			(void)bad(r, "records behind the end");
+		if (r->why) {
+			/* Counted were those before it. */
+			r->bad_record = r->n.records + 1;
 			return -1;
+		}
 		for (size_t k = shared; k < r->memo_count; k++)
 			memo_run(r->memos[k], recs, r->steps, good);
 		for (size_t k = 0; k < r->direct_count; k++)
@@ -487,8 +490,9 @@ int replay_batch(struct replay *r, struct rec *recs, size_t count)
 	return 0;
 }
 
-const char *replay_why(const struct replay *r)
+const char *replay_why(const struct replay *r, uint64_t *number)
 {
+	*number = r->bad_record;
 	return r->why;
 }
 

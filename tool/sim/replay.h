@@ -79,7 +79,11 @@ void replay_free(struct replay *r);
  */
 int replay_batch(struct replay *r, struct rec *recs, size_t count);
 
-const char *replay_why(const struct replay *r);
+/**
+ * replay_why() - what is wrong with the records; NULL: nothing.
+ * @number: of which one, from 1; 0: of none of them.
+ */
+const char *replay_why(const struct replay *r, uint64_t *number);
 
 /**
  * replay_end() - totals of this trace.

@@ -38,6 +38,7 @@ struct replay {
 	bool ended, more;        /* more: in a further piece */
 	uint64_t span_before, cpu_ns_before; /* of the pieces before */
 	const char *why;
+	uint64_t bad_record;     /* what is wrong with which */
 	void (*on_exit)(void *arg, uint32_t number);
 	void *on_exit_arg;
 	struct sim_totals n;

@@ -357,11 +357,14 @@ static int end(struct run *run, const char *name, int result, struct sim_result 
 /* Whose word it is that nothing more is wanted. */
 static void explain(const struct run *run, const char *name, char *err, size_t errlen)
 {
-	const char *why = run->why ? run->why
-			: replay_why(run->replay) ? replay_why(run->replay) : slots_why(run->slots);
+	uint64_t number;
+	const char *wrong = replay_why(run->replay, &number);
+	const char *why = run->why ? run->why : wrong ? wrong : slots_why(run->slots);
 
 	if (run->unwritten)
 		snprintf(err, errlen, "%s", run->failed);
+	else if (why == wrong && why && number && !err[0])
+		snprintf(err, errlen, "%s: record %llu: %s", name, (unsigned long long)number, why);
 	else if (why && !err[0])
 		snprintf(err, errlen, "%s: %s", name, why);
 }
