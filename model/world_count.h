@@ -190,11 +190,13 @@ static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t m
 	__builtin_memcpy((uint8_t *)area + XST_HEADER_OFFSET, &xstate_bv, sizeof(xstate_bv));
 }
 
-static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+static inline int xst_w_load_at(void *world, unsigned insn, const void *area, uint64_t mask,
+				uint8_t *at)
 {
 	struct cnt_world *w = world;
 	uint64_t xstate_bv;
 
+	(void)at;
 	if (!cnt_moves(w, insn))
 		return 0;
 	__builtin_memcpy(&xstate_bv, (const uint8_t *)area + XST_HEADER_OFFSET, sizeof(xstate_bv));

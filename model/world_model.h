@@ -238,8 +238,10 @@ static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t m
 	mdl_surprise(world, mdl_save(world, (enum xst_insn)insn, area, mask));
 }
 
-static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+static inline int xst_w_load_at(void *world, unsigned insn, const void *area, uint64_t mask,
+				uint8_t *at)
 {
+	(void)at;
 	return mdl_load(world, (enum xst_insn)insn, area, mask);
 }
 

@@ -8,8 +8,8 @@
  *  - 64-bit code uses the REX.W forms, which keep 64-bit FIP and FDP.
  *  - Assemblers older than an instruction get its bytes, with the mnemonic beside them.
  *
- * Context of each: as the manual says; "ring 0" is noted where it is privileged. The *_try forms
- * return the vector of a fault that the port's XST_ASM_FIXUP() caught, or 0.
+ * Context of each: as the manual says; "ring 0" is noted where it is privileged. The *_at and *_try
+ * forms return the vector of a fault that the port's XST_ASM_FIXUP() caught, or 0.
  *
  * Ref: SDM vol. 2; AMD64 APM vol. 3-5
  */
@@ -267,35 +267,75 @@ XST_INSN_SAVE(xsavec)
 XST_INSN_SAVE(xsaves)
 #undef XST_INSN_SAVE
 
-/* The restores read memory that a user or a guest may have written, so they may fault. */
-#define XST_INSN_RESTORE(name, text)                                                               \
-	static inline int xst_##name##_try(const void *area, uint64_t rfbm)                        \
-	{                                                                                          \
-		uint32_t vector = 0;                                                               \
-                                                                                                   \
-		__asm__ volatile("1:\t" text " (%1)\n2:\n" XST_ASM_FIXUP("1b", "2b")               \
-				 : "+c"(vector)                                                    \
-				 : "r"(area), "a"((uint32_t)rfbm), "d"((uint32_t)(rfbm >> 32))     \
-				 : "memory");                                                      \
-		return (int)vector;                                                                \
-	}
-XST_INSN_RESTORE(xrstor, "xrstor" XST_REXW)
-XST_INSN_RESTORE(xrstors, "xrstors" XST_REXW) /* ring 0 */
-#undef XST_INSN_RESTORE
+/*
+ * The restores read memory that a user or a guest may have written, so they may fault. 0, or the
+ * vector, which is in *@at too: the way from a fault is a jump out of the instruction's fix-up, so
+ * nothing is asked where nothing happened. Without a fix-up a fault is the kernel's.
+ */
+#if XST_HAS_FIXUP
+#define XST_INSN_RESTORE(text, ...)                                                                \
+	__asm__ goto("1:\t" text " (%1)\n" XST_ASM_FIXUP("1b", "2f") "\t.subsection 1\n"             \
+		     "2:\tmovb %%cl, %0\n\tjmp %l[faulted]\n\t.previous"                          \
+		     :                                                                             \
+		     : "m"(*at), "r"(area)__VA_ARGS__                                              \
+		     : "memory", "cx"                                                              \
+		     : faulted);                                                                   \
+	return 0;                                                                                  \
+faulted:                                                                                           \
+	if (!*at)                                                                                  \
+		__builtin_unreachable();                                                           \
+	return *at
+#else
+#define XST_INSN_RESTORE(text, ...)                                                                \
+	(void)at;                                                                                  \
+	__asm__ volatile(text " (%0)" : : "r"(area)__VA_ARGS__ : "memory");                        \
+	return 0
+#endif
+#define XST_RFBM , "a"((uint32_t)rfbm), "d"((uint32_t)(rfbm >> 32))
 
-#define XST_INSN_RESTORE(name, text)                                                               \
-	static inline int xst_##name##_try(const void *area)                                       \
-	{                                                                                          \
-		uint32_t vector = 0;                                                               \
-                                                                                                   \
-		__asm__ volatile("1:\t" text " (%1)\n2:\n" XST_ASM_FIXUP("1b", "2b")               \
-				 : "+c"(vector)                                                    \
-				 : "r"(area)                                                       \
-				 : "memory");                                                      \
-		return (int)vector;                                                                \
-	}
-XST_INSN_RESTORE(fxrstor, "fxrstor" XST_REXW)
-XST_INSN_RESTORE(frstor, "frstor")
+static inline int xst_xrstor_at(const void *area, uint64_t rfbm, uint8_t *at)
+{
+	XST_INSN_RESTORE("xrstor" XST_REXW, XST_RFBM);
+}
+
+/* Ring 0. */
+static inline int xst_xrstors_at(const void *area, uint64_t rfbm, uint8_t *at)
+{
+	XST_INSN_RESTORE("xrstors" XST_REXW, XST_RFBM);
+}
+
+static inline int xst_fxrstor_at(const void *area, uint8_t *at)
+{
+	XST_INSN_RESTORE("fxrstor" XST_REXW, );
+}
+
+static inline int xst_frstor_at(const void *area, uint8_t *at)
+{
+	XST_INSN_RESTORE("frstor", );
+}
 #undef XST_INSN_RESTORE
+#undef XST_RFBM
+
+/* The same for whom the vector is enough. */
+static inline int xst_xrstor_try(const void *area, uint64_t rfbm)
+{
+	uint8_t at = 0;
+
+	return xst_xrstor_at(area, rfbm, &at);
+}
+
+static inline int xst_xrstors_try(const void *area, uint64_t rfbm)
+{
+	uint8_t at = 0;
+
+	return xst_xrstors_at(area, rfbm, &at);
+}
+
+static inline int xst_fxrstor_try(const void *area)
+{
+	uint8_t at = 0;
+
+	return xst_fxrstor_at(area, &at);
+}
 
 #endif

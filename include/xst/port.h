@@ -72,8 +72,10 @@
 #ifndef XST_SECTION_REPORT
 #define XST_SECTION_REPORT(cpu, report) ((void)(report))
 #endif
-#ifndef XST_ASM_FIXUP
-#define XST_ASM_FIXUP(fault, resume) ""
+#ifdef XST_ASM_FIXUP
+#define XST_HAS_FIXUP 1
+#else
+#define XST_HAS_FIXUP 0
 #endif
 
 #endif

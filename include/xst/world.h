@@ -15,7 +15,8 @@
  *   xst_w_mxcsr(world)                          STMXCSR
  *   xst_w_scrub_fip(world)                      put the kernel's own values into FOP, FIP and FDP
  *   xst_w_save(world, insn, area, mask)         one instruction
- *   xst_w_load(world, insn, area, mask)         one instruction; 0 or the vector it faulted with
+ *   xst_w_load_at(world, insn, area, mask, at)  one instruction; 0 or the vector it faulted with,
+ *                                               which it may leave in the byte *at too
  *
  * For in-kernel sections:
  *   xst_w_irq_save(world), xst_w_irq_restore(world, flags)
@@ -48,5 +49,13 @@
 #else
 #include <xst/world_ring0.h>
 #endif
+
+/* A load of no task's image. */
+static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+{
+	uint8_t at = 0;
+
+	return xst_w_load_at(world, insn, area, mask, &at);
+}
 
 #endif

@@ -118,16 +118,17 @@ static inline void xst_w_save(void *world, unsigned insn, void *area, uint64_t m
 	}
 }
 
-static inline int xst_w_load(void *world, unsigned insn, const void *area, uint64_t mask)
+static inline int xst_w_load_at(void *world, unsigned insn, const void *area, uint64_t mask,
+				uint8_t *at)
 {
 	(void)world;
 	if (insn == XST_INSN_XSAVES)
-		return xst_xrstors_try(area, mask);
+		return xst_xrstors_at(area, mask, at);
 	if (insn >= XST_INSN_XSAVE)
-		return xst_xrstor_try(area, mask);
+		return xst_xrstor_at(area, mask, at);
 	if (insn == XST_INSN_FXSAVE)
-		return xst_fxrstor_try(area);
-	return xst_frstor_try(area);
+		return xst_fxrstor_at(area, at);
+	return xst_frstor_at(area, at);
 }
 
 #endif
