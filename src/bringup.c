@@ -194,9 +194,8 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
 	cpu->sections.run = XST_SECTION_AT_REST;
 	reset_owned(cpu);
-	cpu->pkru = cpu->cur ? cpu->cur->pkru : sys->init_pkru;
 	if (sys->pkru)
-		xst_w_wrpkru(cpu->world, cpu->pkru);
+		xst_w_wrpkru(cpu->world, cpu->cur ? cpu->cur->pkru : sys->init_pkru);
 	return XST_OK;
 }
 

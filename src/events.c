@@ -73,21 +73,13 @@ int xst_ctx_attach(struct xst_cpu *cpu, struct xst_ctx *ctx, void *area, size_t 
 	return XST_OK;
 }
 
-static inline void read_pkru(struct xst_cpu *cpu)
-{
-	if (cpu->bits & XST_B_PKRU)
-		cpu->pkru = xst_w_rdpkru(cpu->world);
-}
-
 void xst_ctx_flush(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	bits_t b = cpu->bits;
 
 	XST_TRACE(cpu, "flush", ctx);
-	if (ctx == cpu->cur && (b & XST_B_PKRU)) {
-		read_pkru(cpu);
-		ctx->pkru = cpu->pkru;
-	}
+	if (ctx == cpu->cur && (b & XST_B_PKRU))
+		ctx->pkru = xst_w_rdpkru(cpu->world);
 	if (!ctx->area)
 		return;
 	if (ctx == cpu->cur && (b & XST_B_APART_LIVE))
@@ -149,10 +141,8 @@ void xst_ctx_changed(struct xst_cpu *cpu, struct xst_ctx *ctx)
 		return;
 	XST_TRACE(cpu, "changed", ctx);
 	forget_current(cpu, XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY);
-	if ((cpu->bits & XST_B_PKRU) && cpu->pkru != ctx->pkru) {
+	if ((cpu->bits & XST_B_PKRU) && xst_w_rdpkru(cpu->world) != ctx->pkru)
 		xst_w_wrpkru(cpu->world, ctx->pkru);
-		cpu->pkru = ctx->pkru;
-	}
 }
 
 /* Both images of @from into the area of @to, which has room for what is dynamic or not. That is INIT
@@ -253,8 +243,6 @@ void xst_ctx_exec(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	XST_TRACE(cpu, "exec", ctx);
 	drop(cpu, ctx);
 	fresh(cpu->sys, ctx);
-	if (ctx == cpu->cur)
-		read_pkru(cpu);
 	xst_ctx_changed(cpu, ctx);
 }
 
@@ -264,7 +252,6 @@ void xst_ctx_exit(struct xst_cpu *cpu, struct xst_ctx *ctx)
 	drop(cpu, ctx);
 	if (ctx != cpu->cur)
 		return;
-	read_pkru(cpu);
 	cpu->cur = NULL;
 	cpu->slot = XST_SLOT_UNKNOWN;
 	forget_current(cpu, XST_B_LIVE | XST_B_APART_LIVE | XST_B_READY | XST_B_SLOT);

@@ -155,7 +155,7 @@ int xst_guest_load(struct xst_cpu *cpu, struct xst_guest *guest)
 	guest->loaded = true;
 	/* The kernel's own accesses to user memory obey PKRU: the thread's stays in force. */
 	if (cpu->bits & XST_B_PKRU)
-		guest->ctx.pkru = cpu->cur ? xst_w_rdpkru(cpu->world) : cpu->pkru;
+		guest->ctx.pkru = xst_w_rdpkru(cpu->world);
 	if (XST_TWIN(GUEST_KEEPS_USER))
 		cpu->bits &= ~XST_B_LIVE;
 	xst_switch(cpu, cpu->cur, &guest->ctx);
@@ -234,7 +234,7 @@ void xst_guest_enter(struct xst_cpu *cpu, struct xst_guest *guest)
 		load_ssp(cpu, guest);
 	if (has_xfd(cpu, guest))
 		enter_xfd(cpu, guest);
-	if (has_pkru(cpu, guest) && guest->pkru != cpu->pkru) {
+	if (has_pkru(cpu, guest) && guest->pkru != guest->ctx.pkru) {
 		guest->n.pkru_writes++;
 		xst_w_wrpkru(cpu->world, guest->pkru);
 	}
@@ -292,9 +292,9 @@ void xst_guest_exit(struct xst_cpu *cpu, struct xst_guest *guest)
 	}
 	if (has_pkru(cpu, guest)) {
 		guest->pkru = xst_w_rdpkru(cpu->world);
-		if (guest->pkru != cpu->pkru && !XST_TWIN(GUEST_PKRU)) {
+		if (guest->pkru != guest->ctx.pkru && !XST_TWIN(GUEST_PKRU)) {
 			guest->n.pkru_writes++;
-			xst_w_wrpkru(cpu->world, cpu->pkru);
+			xst_w_wrpkru(cpu->world, guest->ctx.pkru);
 		}
 	}
 	if (has_xfd(cpu, guest))

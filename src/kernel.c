@@ -364,7 +364,7 @@ int xst_section_begin_any(struct xst_cpu *cpu, struct xst_section *section, cons
 	xst_ctx_exec(cpu, &section->ctx);
 	/* The kernel's own accesses to user memory obey PKRU: the task's stays in force. */
 	if (cpu->bits & XST_B_PKRU)
-		section->ctx.pkru = cpu->cur ? xst_w_rdpkru(cpu->world) : cpu->pkru;
+		section->ctx.pkru = xst_w_rdpkru(cpu->world);
 	cpu->n.kernel_sections++;
 	xst_switch(cpu, cpu->cur, &section->ctx);
 	xst_section_resume(cpu, section);

@@ -58,7 +58,7 @@ typedef uint32_t bits_t;
 
 #define XST_B_POLICY                                                                               \
 	(XST_B_LOAD_RETURN | XST_B_LOAD_USE | XST_B_DISPLACED | XST_B_KEEP | XST_B_SKIP_INIT)
-#define B_WAYS (0x1fu << 19) /* all of them */
+#define B_WAYS (0x3fu << 19) /* all of them */
 
 /*
  * What a caller knows beforehand. Where these are constants, the compiler follows them to the end;
@@ -67,17 +67,20 @@ typedef uint32_t bits_t;
  *   steady  the event ends with the bits it began with
  *   policy  the policy's bits
  *   insn    the save form
+ *   once    save and load come with nothing between: what cpu->mask was, @mask, does for both
  */
 struct how {
 	bool plain, steady;
 	bits_t policy;
 	enum xst_insn insn;
+	bool once;
+	uint64_t mask;
 };
 
 /* Nothing is known: look at the bits. */
 ALWAYS_INLINE struct how how_general(bits_t b)
 {
-	const struct how how = {false, false, b & XST_B_POLICY, insn_of(b)};
+	const struct how how = {false, false, b & XST_B_POLICY, insn_of(b), false, 0};
 
 	return how;
 }
@@ -91,16 +94,24 @@ static inline bits_t xst_policy_bits(const struct xst_system *sys, const struct 
 	       (p->skip_init && sys->xgetbv1 ? XST_B_SKIP_INIT : 0u);
 }
 
-/* The ways through switch.c: kinds of policies. */
-enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE, WAY_SKIP };
+/* The ways through switch.c: kinds of policies. Deferred has two: the older forms would pay for
+ * being asked for behind the newest at each of its three events. */
+enum { WAY_EAGER, WAY_KEEP, WAY_DEFER, WAY_USE, WAY_SKIP, WAY_DEFER_OLD };
 
 #define SKIP_POLICY (XST_B_LOAD_RETURN | XST_B_KEEP | XST_B_SKIP_INIT)
 
-/* The save forms in which WAY_SKIP is worth its code: those of today. */
+/* The save forms in which WAY_SKIP is worth its code: those of CPUs that can tell what is INIT. */
 #ifdef XST_ONLY_INSN
 #define HAS_WAY_SKIP(insn) 0
 #else
-#define HAS_WAY_SKIP(insn) ((insn) >= XST_INSN_XSAVEC)
+#define HAS_WAY_SKIP(insn) ((insn) >= XST_INSN_XSAVEOPT)
+#endif
+
+/* The older forms that were made in numbers, in a build for all forms: WAY_DEFER_OLD. */
+#ifdef XST_ONLY_INSN
+#define IS_OLD(insn) 0
+#else
+#define IS_OLD(insn) ((insn) == XST_INSN_XSAVEOPT || (insn) == XST_INSN_FXSAVE)
 #endif
 
 /* All that follows from the policy: its bits, and its way. */
@@ -117,7 +128,9 @@ static inline bits_t xst_way_bits(const struct xst_system *sys, const struct xst
 		return b | XST_B_WAY(WAY_USE);
 	if (!(b & XST_B_LOAD_RETURN))
 		return b | XST_B_WAY(b & XST_B_KEEP ? WAY_KEEP : WAY_EAGER);
-	return b & XST_B_KEEP ? b | XST_B_WAY(WAY_DEFER) : b;
+	if (!(b & XST_B_KEEP))
+		return b;
+	return b | (IS_OLD(sys->insn) ? XST_B_WAY(WAY_DEFER_OLD) : XST_B_WAY(WAY_DEFER));
 }
 
 static inline uint64_t get64(const uint8_t *p)
@@ -166,6 +179,12 @@ static inline void set_homeless(struct xst_ctx *ctx)
 ALWAYS_INLINE bool is_plain(const struct xst_ctx *ctx)
 {
 	return __atomic_load_n(&ctx->home, __ATOMIC_ACQUIRE) == XST_NO_CPU;
+}
+
+/* Of a save or a load. */
+ALWAYS_INLINE uint64_t mask_of(const struct xst_cpu *cpu, struct how how)
+{
+	return how.once ? how.mask : cpu->mask;
 }
 
 /* Are all registers of the switch mask INIT? TS is clear. MXCSR is asked apart: CPUs differ in
@@ -243,7 +262,7 @@ ALWAYS_INLINE bits_t save(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, st
 	if (XST_TWIN(WIPE_BEFORE_SAVE))
 		__builtin_memset(ctx->area, 0, cpu->sys->layout.bytes);
 	if (!XST_TWIN(SKIP_SAVE))
-		xst_w_save(cpu->world, how.insn, ctx->area, cpu->mask);
+		xst_w_save(cpu->world, how.insn, ctx->area, mask_of(cpu, how));
 	if (how.insn == XST_INSN_FNSAVE) {
 		/* FNINIT leaves the stack registers' contents: nobody's, but not INIT. */
 		cpu->owner = NULL;
@@ -363,29 +382,28 @@ static XST_COLD uint64_t own_mask(struct xst_cpu *cpu, const struct xst_ctx *ctx
 	return XST_TWIN(GUEST_LEFT) ? 0 : gone;
 }
 
-/* @gone: what else must be INIT: the compacted form makes it so, @ctx's image having no room for
- * it. */
 ALWAYS_INLINE void finish_load(struct xst_cpu *cpu, struct xst_ctx *ctx, enum xst_insn insn,
-			       uint64_t gone)
+			       uint64_t mask)
 {
 	int vector = 0;
 
 	if (!XST_TWIN(SKIP_RESTORE))
-		vector = xst_w_load(cpu->world, insn, ctx->area, cpu->mask | gone);
+		vector = xst_w_load_at(cpu->world, insn, ctx->area, mask, &ctx->fault);
 	if (__builtin_expect(!vector, 1))
 		cpu->n.loads++;
 	else
 		load_failed(cpu, ctx, vector);
 }
 
-/* A function of its own, jumped to: on machines without IA32_XFD the others then need no frame. */
+/* A function of its own, jumped to: on machines without IA32_XFD the others then need no frame. What
+ * else must be INIT the compacted form makes so, @ctx's image having no room for it. */
 static XST_NOINLINE void finish_load_mask(struct xst_cpu *cpu, struct xst_ctx *ctx)
 {
 	const uint64_t gone = XST_TWIN(XFD_LATE) ? 0 : own_mask(cpu, ctx);
 
 	if (cpu->bits & XST_B_FIP)
 		scrub_fip(cpu, ctx->area, insn_of(cpu->bits));
-	finish_load(cpu, ctx, insn_of(cpu->bits), gone);
+	finish_load(cpu, ctx, insn_of(cpu->bits), cpu->mask | gone);
 	if (XST_TWIN(XFD_LATE))
 		(void)own_mask(cpu, ctx);
 }
@@ -496,28 +514,32 @@ ALWAYS_INLINE void own(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struc
 /* finish_validate() where nothing is known; switch.c has the one copy of it. */
 __attribute__((visibility("hidden"))) void xst_validate(struct xst_cpu *cpu, struct xst_ctx *ctx);
 
+/* They are. If they were this task's only copy, they are in use again. */
+ALWAYS_INLINE void finish_kept(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b, struct how how)
+{
+	cpu->n.validations++;
+	if (!XST_TWIN(MISCOUNT))
+		cpu->n.loads_skipped_owner++;
+	if (!how.plain && (b & XST_B_DIRTY))
+		set_homeless(ctx);
+	cpu->bits = (b & ~(XST_B_DIRTY | XST_B_INIT)) | XST_B_LIVE | XST_B_READY;
+}
+
 /* The running task's registers must be in place now, and then the event is over. The bits are
  * written before the restore: it does not change them, and nothing follows it. */
 ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bits_t b,
 				   struct how how)
 {
-	const bits_t in_use = XST_B_LIVE | XST_B_READY;
-
 	if (!how.plain && (b & XST_B_TILES)) {
 		cpu->bits = load_but_tiles(cpu, ctx, b);
 		return;
 	}
-	cpu->n.validations++;
 	b = clear_ts(cpu, b);
 	if ((how.policy & XST_B_KEEP) && in_place(cpu, ctx)) {
-		if (!XST_TWIN(MISCOUNT))
-			cpu->n.loads_skipped_owner++;
-		/* If they were this task's only copy, they are in use again. */
-		if (!how.plain && (b & XST_B_DIRTY))
-			set_homeless(ctx);
-		cpu->bits = (b & ~(XST_B_DIRTY | XST_B_INIT)) | in_use;
+		finish_kept(cpu, ctx, b, how);
 		return;
 	}
+	cpu->n.validations++;
 	if (!how.plain)
 		b = evict(cpu, b);
 	if (!how.plain && !is_plain(ctx) && !XST_TWIN(NO_FETCH))
@@ -538,7 +560,7 @@ ALWAYS_INLINE void finish_validate(struct xst_cpu *cpu, struct xst_ctx *ctx, bit
 		}
 		scrub_fip(cpu, ctx->area, how.insn);
 	}
-	finish_load(cpu, ctx, how.insn, 0);
+	finish_load(cpu, ctx, how.insn, mask_of(cpu, how));
 }
 
 /* Components that CR0.TS does not guard, in their own image; the instructions that move them are
@@ -586,14 +608,15 @@ static XST_COLD bits_t load_apart(struct xst_cpu *cpu, struct xst_ctx *ctx, bits
 		return b; /* which has one image */
 	b = clear_ts(cpu, disown_guest(cpu, ctx, b)) | XST_B_APART_LIVE;
 	cpu->n.apart_loads++;
-	vector = xst_w_load(cpu->world, insn_of(b), image, sys->apart);
+	vector = xst_w_load_at(cpu->world, insn_of(b), image, sys->apart, &ctx->fault);
 	if (vector) {
 		cpu->n.apart_failed++;
 		ctx->fault = (uint8_t)vector;
 		/* In memory too: no save writes all of the header, so every later load would
 		 * fault. */
 		xst_fresh_image(insn_of(b), sys->apart, image, sys->apart_layout.bytes);
-		vector = xst_w_load(cpu->world, insn_of(b), sys->fresh_apart, sys->apart);
+		vector = xst_w_load_at(cpu->world, insn_of(b), sys->fresh_apart, sys->apart,
+				       &ctx->fault);
 		XST_ASSERT(!vector);
 	}
 	return ts ? set_ts(cpu, b) : b;

@@ -195,9 +195,8 @@ struct xst_cpu {
 	uint64_t xfd;          /* what IA32_XFD holds: sys->dynamic but for that */
 	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
-	uint32_t pkru;         /* what PKRU holds */
 	uint8_t slot;          /* enum xst_slot */
-	uint8_t reserved[3];
+	uint8_t reserved[7];
 	struct xst_policy policy;
 	uint64_t epoch;
 	struct xst_counters n;

@@ -226,6 +226,6 @@ static inline unsigned machine_task(const struct machine *m, const struct xst_ct
 	(XST_B_LIVE | XST_B_DIRTY | XST_B_INIT | XST_B_APART_LIVE | XST_B_READY | XST_B_TS |       \
 	 XST_B_SLOT | XST_B_TILES)
 _Static_assert(STATE_BITS == 0xffu << STATE_SHIFT, "the packed form wants them side by side");
-#define WAY_BITS (0x1fu * XST_B_WAY(0))
+#define WAY_BITS (0x3fu * XST_B_WAY(0))
 
 #endif

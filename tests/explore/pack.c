@@ -231,7 +231,6 @@ static uint64_t pack_cpu(struct machine *m, unsigned c, const struct renaming *r
 	put(&b, 2, machine_kernels(m, c) ? cpu->sections.in_place : 0u);
 	put(&b, 3, r->task[m->in_place[c]]);
 	put(&b, 1, (hw->cr0 & MDL_CR0_TS) != 0);
-	put(&b, 4, r->class[C_PKRU][cpu->pkru & 15u]);
 	for (k = 0; k < TASK_COMPS; k++)
 		if (k != C_TILE && machine_has(m, k))
 			put(&b, 4, r->class[k][*machine_reg(m, c, k)]);
@@ -439,7 +438,6 @@ static void unpack_cpu(struct machine *m, uint64_t word, unsigned c)
 	cpu->sections.in_place = (uint8_t)get(&b, 2);
 	m->in_place[c] = (uint8_t)get(&b, 3);
 	hw->cr0 = MDL_CR0_MP | (get(&b, 1) ? MDL_CR0_TS : 0);
-	cpu->pkru = get(&b, 4);
 	for (k = 0; k < TASK_COMPS; k++)
 		if (k != C_TILE && machine_has(m, k))
 			*machine_reg(m, c, k) = (uint8_t)get(&b, 4);

@@ -247,7 +247,7 @@ static void written_when_they_differ(void **state)
 	rig_go(&g.r, 0, &g.r.task[0]);
 	xst_guest_load(&g.r.cpu[0], v);
 	guest_enable(&g, 0, 0);
-	v->pkru = g.r.cpu[0].pkru;
+	v->pkru = v->ctx.pkru;
 	guest_bounce(&g, 0, 0); /* IA32_XFD went with the owner */
 	writes = hw->guest_writes;
 	xfd = hw->xfd_writes;
