@@ -70,6 +70,7 @@ static uint32_t mismatches_shown;
 static uint64_t empty_sum, empty_sum_guest, empty_sum_switch;
 static uint64_t cost_switch, cost_return, cost_trap, cost_guest;
 static uint64_t calls_switch, calls_return, calls_trap, calls_guest;
+static uint64_t pkru_moves;
 
 /* Nothing else may come between the two readings. */
 #define COUNTED(which, call)                                                                       \
@@ -204,6 +205,22 @@ static void tell_saved(const struct cpu *cpu, const struct before *before)
 		experiment->saved(before->owner, n->saves_elided != before->elided);
 }
 
+/*
+ * RDPKRU and WRPKRU are to PKRU what XSAVE and XRSTOR are to the rest, and are told apart from what
+ * the engine does around them, too. What the switch to come must execute is known outside: one RDPKRU
+ * where a task is on either side (it keeps what the one had, or sees whether the other has another),
+ * one WRPKRU where the next task's differs. If it executes more, that is the engine's.
+ */
+static void count_pkru(const struct xst_ctx *previous, const struct xst_ctx *next)
+{
+	if (!counting || !lab_system.pkru)
+		return;
+	if (previous || next)
+		pkru_moves++;
+	if (next && next != previous && next->pkru != xst_rdpkru())
+		pkru_moves++;
+}
+
 void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx *previous_ctx,
 		   struct task *next, struct xst_ctx *next_ctx)
 {
@@ -211,6 +228,7 @@ void engine_switch(struct cpu *cpu, const struct task *previous, struct xst_ctx 
 	const struct xst_counters *n = &cpu->fpu.n;
 	struct before before = look(cpu);
 
+	count_pkru(previous_ctx, next_ctx);
 	side->validations_at_switch = n->validations;
 	side->kept_at_switch = n->loads_skipped_owner;
 	side->preloads_at_switch = n->preloads;
@@ -541,6 +559,7 @@ void engine_totals(struct engine_totals *totals)
 		.instructions_return = net_cost(cost_return, calls_return, empty_sum),
 		.instructions_trap = net_cost(cost_trap, calls_trap, empty_sum),
 		.instructions_guest = net_cost(cost_guest, calls_guest, empty_sum_guest),
+		.pkru_moves = pkru_moves,
 	};
 	for (uint32_t id = 0; id < cpu_count; id++) {
 		const struct side *side = &sides[id];

@@ -50,6 +50,7 @@ void engine_dump_events(const struct cpu *cpu);
 struct engine_totals {
 	bool counted; /* does the TSC count instructions on this machine? */
 	uint64_t instructions_switch, instructions_return, instructions_trap, instructions_guest;
+	uint64_t pkru_moves; /* RDPKRU and WRPKRU among those of the switches */
 	uint64_t ts_checks, ts_mismatches;
 	uint64_t traps;              /* #NM that arrived here, whatever the engine says */
 	uint64_t traps_at_first_use; /* of these, under a first-use policy */

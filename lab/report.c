@@ -220,7 +220,8 @@ static uint64_t engine_instructions(const struct engine_totals *totals,
 {
 	uint64_t all = totals->instructions_switch + totals->instructions_return +
 		       totals->instructions_trap + totals->instructions_guest;
-	uint64_t moves = n->saves + n->loads + n->clears + n->apart_saves + n->apart_loads;
+	uint64_t moves = n->saves + n->loads + n->clears + n->apart_saves + n->apart_loads +
+			 totals->pkru_moves;
 
 	return totals->counted ? all - moves : 0;
 }
@@ -318,6 +319,7 @@ void report_result(const char *reason)
 	add_number("instructions_return", totals.instructions_return);
 	add_number("instructions_trap", totals.instructions_trap);
 	add_number("instructions_guest", totals.instructions_guest);
+	add_number("pkru_moves", totals.pkru_moves);
 	add_bool("leaks_speculatively", leaks_speculatively());
 	add_number("corruptions", corruptions);
 	add_number("checks", checks);

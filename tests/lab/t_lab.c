@@ -533,26 +533,29 @@ static void errata(const struct lab_machine *machines, size_t count)
 }
 
 /*
- * What the policies cost where nothing disturbs them, beside the instructions that move the state, the
- * lab's assertions counted. `pipe`: from one live task to another. `owner`: to a kernel thread and back,
+ * What the policies cost where nothing disturbs them, beside the instructions that move the state (as
+ * report.c counts them, RDPKRU and WRPKRU among these), the lab's assertions counted. `pipe`: from one live task to another. `owner`: to a kernel thread and back,
  * the registers still the task's; two switches and one return to user mode, by the switch.
  */
 static void budget(const struct lab_machine *unused, size_t count)
 {
 	static const struct {
 		const char *machine, *experiment, *policy;
-		double limit;
+		double gcc, clang;
 	} paths[] = {
 		/* XSAVES, nothing beside */
-		{ "bochs:corei7_skylake_x", "pipe", "eager", 40 },
-		{ "bochs:corei7_skylake_x", "owner", "deferred", 30 },
+		{ "bochs:corei7_skylake_x", "pipe", "eager", 32, 39 },
+		{ "bochs:corei7_skylake_x", "owner", "deferred", 29, 36 },
 		/* XSAVES and PKRU */
-		{ "bochs:tigerlake", "pipe", "eager", 64 },
-		{ "bochs:tigerlake", "owner", "deferred", 56 },
+		{ "bochs:tigerlake", "pipe", "eager", 39, 46 },
+		{ "bochs:tigerlake", "owner", "deferred", 30, 36 },
 		/* XSAVEOPT; FXSAVE */
-		{ "bochs:corei7_sandy_bridge_2600k", "pipe", "eager", 44 },
-		{ "bochs:corei7_sandy_bridge_2600k", "owner", "deferred", 50 },
-		{ "bochs:p4_prescott_celeron_336", "pipe", "eager", 44 },
+		{ "bochs:corei7_sandy_bridge_2600k", "pipe", "eager", 34, 44 },
+		{ "bochs:corei7_sandy_bridge_2600k", "owner", "deferred", 29, 35 },
+		{ "bochs:p4_prescott_celeron_336", "pipe", "eager", 33, 45 },
+		{ "bochs:p4_prescott_celeron_336", "owner", "deferred", 29, 35 },
+		/* XSAVEOPT, PKRU and pointers that leak, elided where INIT */
+		{ "qemu:max", "pipe", "auto", 115, 118 },
 	};
 
 	enum { PATHS = sizeof(paths) / sizeof(paths[0]) };
@@ -566,7 +569,11 @@ static void budget(const struct lab_machine *unused, size_t count)
 	for (size_t i = 0; i < PATHS; i++) {
 		if (!find_machines(&machines[n], &paths[i].machine, 1))
 			continue;
-		limits[n] = paths[i].limit;
+#ifdef __clang__
+		limits[n] = paths[i].clang;
+#else
+		limits[n] = paths[i].gcc;
+#endif
 		jobs[n] = job(paths[i].experiment, paths[i].policy, &machines[n]);
 		n++;
 	}
@@ -579,6 +586,9 @@ static void budget(const struct lab_machine *unused, size_t count)
 		expect(j->result.status == LAB_OK && cost <= limits[i],
 		       "%s %s on %s: %.1f instructions per switch, at most %.0f",
 		       j->experiment->name, j->policy, j->machine->name, cost, limits[i]);
+		/* No more of these is taken off than there can be. */
+		expect(get(j, "pkru_moves") <= 2 * get(j, "switches"),
+		       "PKRU is read and written once a switch at most");
 		if (!strcmp(j->experiment->name, "owner"))
 			expect(get(j, "loads") <= 2 &&
 				       get(j, "loads_skipped_owner") + 4 >= get(j, "uses"),
