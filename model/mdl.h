@@ -79,8 +79,10 @@ struct mdl_cpu {
 	uint8_t cpl;  /* of the code that executes the save and restore instructions */
 	bool nonroot; /* VMX non-root operation */
 	uint8_t fip;  /* enum mdl_fip */
+	bool mxcsr_counts; /* XINUSE[1] is 1 with another MXCSR than 1F80H, too: AMD's Zen 5 */
 	uint32_t mxcsr;
 	uint64_t xinuse;
+	uint64_t always_in_use; /* whatever is in them: below some hypervisors */
 	uint64_t xmodified;
 	struct mdl_xrstor_info info;
 	struct mdl_choices *choices; /* NULL: take the answers mdl_choose() documents */
@@ -131,6 +133,7 @@ int mdl_wrmsr_xss(struct mdl_cpu *c, uint64_t xss);
  * not. With MDL_TOKENS one byte stands for all three. */
 int mdl_rdmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t *ssp);
 int mdl_wrmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t ssp);
+uint64_t mdl_in_use(const struct mdl_cpu *c); /* XINUSE */
 /* XGETBV(1): XCR0 & XINUSE. */
 uint64_t mdl_xgetbv1(const struct mdl_cpu *c);
 /* What CPUID leaf 0DH sums up for XCR0 and IA32_XSS in force. */

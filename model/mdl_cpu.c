@@ -181,9 +181,16 @@ int mdl_wrmsr_ssp(struct mdl_cpu *c, unsigned n, uint64_t ssp)
 	return MDL_OK;
 }
 
+uint64_t mdl_in_use(const struct mdl_cpu *c)
+{
+	const bool mxcsr = c->mxcsr_counts && c->mxcsr != MDL_MXCSR_INIT;
+
+	return c->xinuse | c->always_in_use | (mxcsr ? XST_MASK_SSE : 0);
+}
+
 uint64_t mdl_xgetbv1(const struct mdl_cpu *c)
 {
-	return c->xcr0 & c->xinuse;
+	return c->xcr0 & mdl_in_use(c);
 }
 
 void mdl_sums(const struct mdl_cpu *c, uint32_t *standard, uint32_t *compacted)

@@ -152,7 +152,7 @@ static int xsave(struct mdl_cpu *c, enum xst_insn insn, uint8_t *area, uint64_t 
 	rfbm = mask & (c->xcr0 | (insn == XST_INSN_XSAVES ? c->xss : 0));
 	/* A disabled component is saved as if it were INIT.
 	 * Ref: SDM vol. 1, "Extended Feature Disable (XFD)" */
-	bv = c->xinuse & rfbm & ~c->xfd;
+	bv = mdl_in_use(c) & rfbm & ~c->xfd;
 	if (compact && (rfbm & XST_MASK_SSE) && c->mxcsr != MDL_MXCSR_INIT)
 		bv |= XST_MASK_SSE;
 	write = insn == XST_INSN_XSAVE ? rfbm : bv;

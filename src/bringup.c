@@ -87,6 +87,26 @@ static int load_fresh(void *world, const struct xst_system *sys, struct xst_diag
 	return XST_OK;
 }
 
+/*
+ * Does XINUSE[1] count MXCSR? The manuals leave it open, so ask: with INIT in all XMM registers it must
+ * come and go with MXCSR, time and again, for an interrupt in between may set it too.
+ */
+static bool xinuse_has_mxcsr(void *world, const struct xst_system *sys)
+{
+	const uint32_t inexact = 1u << 5; /* a flag, whose exception is masked */
+	bool has = sys->xgetbv1 && (sys->mask & XST_MASK_SSE);
+
+	for (unsigned i = 0; has && i < 16; i++) {
+		const uint32_t other = i & 1 ? 0 : inexact;
+
+		xst_w_ldmxcsr(world, MXCSR_INIT | other);
+		has = (xst_w_xinuse(world) & XST_MASK_SSE) == (other ? XST_MASK_SSE : 0);
+	}
+	if (sys->xgetbv1)
+		xst_w_ldmxcsr(world, MXCSR_INIT);
+	return has;
+}
+
 /* What must not be used after looking at what CPUID sums up and what the instruction writes. */
 static uint32_t judge(void *world, const struct xst_system *sys, struct xst_diag *diag)
 {
@@ -193,6 +213,7 @@ int xst_cpu_online(struct xst_cpu *cpu, struct xst_diag *diag)
 	cpu->bits = cpu->fixed | XST_B_INIT;
 	cpu->sections.form = (uint8_t)xst_mxcsr_form(&sys->caps, sys->mask);
 	cpu->sections.run = XST_SECTION_AT_REST;
+	cpu->xinuse_mxcsr = xinuse_has_mxcsr(cpu->world, sys);
 	reset_owned(cpu);
 	if (sys->pkru)
 		xst_w_wrpkru(cpu->world, cpu->cur ? cpu->cur->pkru : sys->init_pkru);

@@ -187,11 +187,13 @@ ALWAYS_INLINE uint64_t mask_of(const struct xst_cpu *cpu, struct how how)
 	return how.once ? how.mask : cpu->mask;
 }
 
-/* Are all registers of the switch mask INIT? TS is clear. MXCSR is asked apart: CPUs differ in
- * whether XINUSE[1] counts it. Ref: SDM vol. 1, "Processor Tracking of XSAVE-Managed State" */
+/* Are all registers of the switch mask INIT? TS is clear. MXCSR is asked apart unless XINUSE[1]
+ * counts it, which CPUs differ in: STMXCSR and a look at what it stored cost 16 cycles on Zen 5.
+ * Ref: SDM vol. 1, "Processor Tracking of XSAVE-Managed State" */
 static inline bool registers_are_init(const struct xst_cpu *cpu)
 {
-	return !(xst_w_xinuse(cpu->world) & cpu->mask) && xst_w_mxcsr(cpu->world) == MXCSR_INIT;
+	return !(xst_w_xinuse(cpu->world) & cpu->mask) &&
+	       (cpu->xinuse_mxcsr || xst_w_mxcsr(cpu->world) == MXCSR_INIT);
 }
 
 /* Would a restore refuse this header? No save writes its reserved bytes, so only an edit can be. */

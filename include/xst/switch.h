@@ -196,7 +196,8 @@ struct xst_cpu {
 	uint32_t bits;         /* XST_B_* */
 	uint32_t id;
 	uint8_t slot;          /* enum xst_slot */
-	uint8_t reserved[7];
+	bool xinuse_mxcsr;     /* XINUSE[1] is 1 with another MXCSR, too: seen when it came online */
+	uint8_t reserved[6];
 	struct xst_policy policy;
 	uint64_t epoch;
 	struct xst_counters n;

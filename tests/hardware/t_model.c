@@ -25,7 +25,7 @@ static uint8_t init_area[AREA_BYTES] __attribute__((aligned(64)));
 static struct mdl_cpu cpu;
 static struct xst_caps caps;
 static uint64_t enabled; /* the components that are played with */
-static bool pointers_known;
+static bool pointers_known, xinuse_mxcsr;
 static uint64_t ran[OP_KINDS], faulted[OP_KINDS], skipped, init_in_use, init_not_in_use;
 
 static const char *const op_name[OP_KINDS] = {
@@ -319,6 +319,9 @@ static int check_tracking(unsigned step, const struct op *op)
 		if (!mdl_is_init(&cpu, i) && !(op->xinuse & XST_MASK(i)))
 			return fail(step, "not INIT, but not in use: component", i, op->xinuse);
 	}
+	/* Where the engine relies on it. */
+	if (xinuse_mxcsr && cpu.mxcsr != MDL_MXCSR_INIT && !(op->xinuse & XST_MASK_SSE))
+		return fail(step, "another MXCSR, but SSE is not in use", cpu.mxcsr, op->xinuse);
 	return 0;
 }
 
@@ -401,6 +404,22 @@ static void report(unsigned long programmes)
 	       (unsigned long long)skipped);
 }
 
+/* As xst_cpu_online() asks whether it may rely on XINUSE[1]. */
+static bool ask_about_mxcsr(void)
+{
+	static const uint32_t init = MDL_MXCSR_INIT, other = MDL_MXCSR_INIT | 0x20;
+	bool has = caps.xgetbv1;
+	unsigned i;
+
+	__asm__ volatile("xrstor64 (%0)" : : "r"(init_area), "a"((uint32_t)enabled), "d"(0) : "memory");
+	for (i = 0; has && i < 16; i++) {
+		xst_ldmxcsr(i & 1 ? &init : &other);
+		has = (xst_xgetbv(1) & XST_MASK_SSE) == (i & 1 ? 0 : XST_MASK_SSE);
+	}
+	xst_ldmxcsr(&init);
+	return has;
+}
+
 int main(int argc, char **argv)
 {
 	const unsigned long programmes = argc > 1 ? strtoul(argv[1], NULL, 0) : 20000;
@@ -419,6 +438,7 @@ int main(int argc, char **argv)
 	enabled = cpu.xcr0 & (XST_MASK_LEGACY | XST_MASK_AVX | XST_MASK_AVX512);
 	if (hw_catch())
 		return 2;
+	xinuse_mxcsr = ask_about_mxcsr();
 	for (n = 0; n < programmes; n++) {
 		begin_soft();
 		memset(real.last, 0, AREA_BYTES);
@@ -435,5 +455,6 @@ int main(int argc, char **argv)
 		}
 	}
 	report(programmes);
+	printf("XINUSE[1] %s MXCSR\n", xinuse_mxcsr ? "counts" : "does not count");
 	return 0;
 }

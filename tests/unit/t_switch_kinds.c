@@ -207,6 +207,45 @@ static void mxcsr_is_not_init(void **state)
 	}
 }
 
+/* On CPUs whose XINUSE[1] counts MXCSR it is not asked apart; a CPU is believed what it does, and a
+ * belief that is false loses MXCSR. */
+static void mxcsr_in_xinuse(void **state)
+{
+	static const struct {
+		bool counts, in_use, believed, wrongly;
+	} cases[] = {
+		{ false, false, false, false }, { true, false, true, false }, { true, true, false, false },
+		{ false, true, false, false },  { false, false, true, true },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(rig_up(&rig, XST_INSN_XSAVEC, 0x7, "load=return,keep,skip-init"), XST_OK);
+		assert_false(rig.cpu[0].xinuse_mxcsr);
+		rig.hw[0].mxcsr_counts = cases[i].counts;
+		/* In use all the time, as SSE is below some hypervisors. */
+		rig.hw[0].always_in_use = cases[i].in_use ? XST_MASK_SSE : 0;
+		assert_int_equal(xst_cpu_online(&rig.cpu[0], NULL), XST_OK);
+		assert_int_equal(rig.hw[0].mxcsr, MDL_MXCSR_INIT);
+		rig.cpu[0].xinuse_mxcsr |= cases[i].wrongly;
+		assert_int_equal(rig.cpu[0].xinuse_mxcsr, cases[i].believed);
+		rig_go(&rig, 0, A);
+		xst_return_to_user(&rig.cpu[0]);
+		assert_int_equal(mdl_ldmxcsr(&rig.hw[0], 0x9fc0), 0);
+		rig_go(&rig, 0, B);
+		xst_return_to_user(&rig.cpu[0]);
+		rig_put(&rig, 0, XST_COMP_SSE, 7);
+		assert_int_equal(mdl_ldmxcsr(&rig.hw[0], 0x5f80), 0);
+		rig_go(&rig, 0, A);
+		xst_return_to_user(&rig.cpu[0]);
+		assert_int_equal(rig.hw[0].mxcsr == 0x9fc0, !cases[i].wrongly);
+		rig_go(&rig, 0, B);
+		xst_return_to_user(&rig.cpu[0]);
+		assert_int_equal(rig.hw[0].mxcsr, 0x5f80);
+		(void)counters(0);
+	}
+}
+
 /* A task without memory runs until it touches a register, under every policy; a policy that is not
  * leaky shows INIT behind TS. */
 static void area_at_first_use(void **state)
@@ -404,6 +443,7 @@ int main(void)
 		cmocka_unit_test(refused_init_image_is_not_elided),
 		cmocka_unit_test(edits_are_told),
 		cmocka_unit_test(mxcsr_is_not_init),
+		cmocka_unit_test(mxcsr_in_xinuse),
 		cmocka_unit_test(area_at_first_use),
 		cmocka_unit_test(unguarded_is_always_in_place),
 		cmocka_unit_test(bad_second_image_is_replaced),
