@@ -285,7 +285,7 @@ static enum slots_sections pool_sections(void)
 /* What the recording has. */
 static void sum_up(const char *path, const struct sim_totals *n)
 {
-	char used[80] = "";
+	char used[80] = "", assumed[60] = "";
 	struct jw w;
 
 	if (ui.json) {
@@ -295,19 +295,29 @@ static void sum_up(const char *path, const struct sim_totals *n)
 		jw_string(&w, "file", path);
 		jw_u64(&w, "span_ns", n->span_ns);
 		jw_u64(&w, "switches", n->switches);
+		jw_u64(&w, "switches_assumed", n->switches_assumed);
 		jw_u64(&w, "user_slots", n->user_slots);
 		jw_u64(&w, "used_slots", n->used_slots);
 		jw_u64(&w, "digest_slots", n->digest_slots);
 		jw_u64(&w, "lost_events", n->lost_events);
+		jw_u64(&w, "gaps", n->gaps);
 		jw_end(&w);
 		jw_finish(&w);
 	}
 	if (n->digest_slots)
 		snprintf(used, sizeof(used), ", %llu of them used the registers",
 			 (unsigned long long)n->used_slots);
-	ui_note("%s: %.1f s, %llu switches, %llu slots in user mode%s, %llu events lost", path,
-		(double)n->span_ns / 1e9, (unsigned long long)n->switches,
-		(unsigned long long)n->user_slots, used, (unsigned long long)n->lost_events);
+	if (n->switches_assumed)
+		snprintf(assumed, sizeof(assumed), ", %llu of them assumed",
+			 (unsigned long long)n->switches_assumed);
+	ui_note("%s: %.1f s, %llu switches%s, %llu slots in user mode%s, %llu events lost, %llu gap%s", path,
+		(double)n->span_ns / 1e9, (unsigned long long)n->switches, assumed,
+		(unsigned long long)n->user_slots, used, (unsigned long long)n->lost_events,
+		(unsigned long long)n->gaps, n->gaps == 1 ? "" : "s");
+	if (n->lost_events || sim_has_many_gaps(n))
+		ui_note("a part of what happened is missing in it%s: record again with a larger --buffer, or "
+			"the other of --with bpf and --with perf",
+			n->lost_events ? "" : ", though nobody reported events as lost");
 }
 
 #ifdef HAVE_BPF
@@ -438,8 +448,9 @@ static int make_any(int with, char **command, int words, struct outfile *out, st
 					why);
 	}
 	if (make_temp(data, sizeof(data)))
-		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made: %s",
-				strerror(errno));
+		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made%s%s: %s%s",
+				getenv("TMPDIR") ? " in " : "", getenv("TMPDIR") ? getenv("TMPDIR") : "",
+				strerror(errno), geteuid() ? "; and recording needs root" : "");
 	status = make(data, command, words, out, keep);
 	if (status == UI_OK && why[0])
 		ui_note("recorded by perf, which cannot tell used slots from live ones, since BPF "

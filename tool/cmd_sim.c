@@ -342,7 +342,8 @@ static int read_costs(struct request *q)
 	if (!sim_costs_builtin(&q->costs, name) && sim_costs_read(&q->costs, name, err, sizeof(err)))
 		return access(name, F_OK) && !strchr(name, '/') ? bad_table(name)
 								 : ui_error(usage.cmd, UI_USAGE, "%s", err);
-	if (q->costs.rough)
+	/* Otherwise the answer says so. */
+	if (q->costs.rough && (ui.json || q->sweep))
 		ui_note("%s: measured while the machine was not quiet, or not to the end; its prices are "
 			"rough, and so is a verdict by them", name);
 	if (q->guest >= 0)
@@ -369,11 +370,14 @@ static int settle(struct request *q)
 	if (q->synthetic && q->path_count)
 		return refuse("--synthetic takes no trace");
 	if (q->plan.cut && (!q->plan.save || !strcmp(q->plan.save, "-") || q->plan.state))
-		return refuse("--cut goes with --save FILE, and before --state");
+		return refuse("--cut makes the pieces, so it needs --save FILE and not '-'; --state FILE is for a "
+			      "later run, which reads one of them");
 	if (q->plan.state && (q->synthetic || q->merge || q->plan.save))
 		return refuse("--state goes with the pieces of a trace");
 	if (q->plan.save && q->path_count > 1)
 		return refuse("--save takes one trace");
+	if (q->merge && !q->path_count)
+		return refuse("--merge wants results of xstate sim -j to add up, '-' for standard input");
 	if (!q->synthetic && !q->path_count)
 		return refuse("name a trace, '-' for standard input, or --synthetic");
 	for (unsigned i = 0; !q->merge && !q->given && i < XST_POLICY_COUNT; i++)
@@ -420,6 +424,7 @@ static void sweep_row(struct table *t, const struct request *q, const struct sim
 		      double use)
 {
 	table_cell(t, "%.3f", use);
+	table_cell(t, "%.3f", r->total.slots ? (double)r->total.used_slots / (double)r->total.slots : 0);
 	for (size_t i = 0; i < r->row_count; i++) {
 		const struct sim_range x = sim_row_cycles(r, &q->costs, i);
 
@@ -452,6 +457,7 @@ static int run_synthetic(struct request *q)
 		if (q->sweep && !ui.json) {
 			if (!t) {
 				t = table_new();
+				table_column(t, "use asked", TABLE_RIGHT);
 				table_column(t, "used", TABLE_RIGHT);
 				for (size_t k = 0; k < sum.row_count; k++)
 					table_column(t, q->plan.rows.rows[k].name, TABLE_RIGHT);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """xstate report: its statuses, that nothing of a file becomes markup, and the page in a browser."""
+import html
 import html.parser
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -100,8 +102,8 @@ def unsound(d):
     refused = 0
     for place in walk({k: doc[k] for k in ("use", "signals", "seed", "totals", "parts", "policies")}):
         for value in (..., None, "x", -1) if len(place) == 1 else (...,) if len(place) == 2 else (-1, "x"):
-            # A name that --merge does not know has no price there; as a word it can be shown.
-            if place[-1] in ("policy", "hypothesis") and value == "x":
+            # An idea that --merge does not know has no price there; as a word it can be shown.
+            if place[-1] == "hypothesis" and value == "x":
                 continue
             write(d, "sim.json", changed(doc, place, value))
             r = subprocess.run([XSTATE, "sim", "--merge", path], capture_output=True, text=True, timeout=60)
@@ -148,23 +150,70 @@ def brief(text):
     return re.search(r'<div class="brief">(.*?)</div>', text, re.S).group(1)
 
 
+def paragraphs(text):
+    """What is said of each workload in brief: label, whether it is marked, and the rest."""
+    return [(html.unescape(label), mark, html.unescape(rest)) for mark, label, rest in re.findall(
+        r'<p><strong(?: class="(\w+)")?>([^<]*):</strong> (.*?)</p>', text, re.S)]
+
+
 def incomplete(d):
-    """A trace that lost events decides nothing, and the page says so before it says anything."""
+    """What a trace lacks comes first, each kind by its own name, and the verdict after it."""
     doc = made.sim()
-    check("Nothing is decided" not in page_of(d, doc), "a whole trace decides")
-    lost = changed(changed(doc, ("totals", "lost_events"), 12), ("totals", "gaps"), 3)
+    check([p[0] for p in paragraphs(brief(page_of(d, doc)))] == ["Used", "Verdict"], "a whole trace")
+    lost = changed(changed(doc, ("totals", "lost_events"), 12), ("totals", "gaps"), 30)
     lost["holds"] = "events-lost"
-    for text in (page_of(d, lost), page_of(d, changed(lost, ("holds",), "over-all-prices"))):
-        said = brief(text)
-        check(0 < said.find("Nothing is decided") < said.find("Verdict:") and
-              "12 events were lost and 3 places" in said, f"brief of a lossy trace: {said}")
-        check("Incomplete</span>: 12 events were lost" in text, "and its section")
-    said = brief(page_of(d, changed(doc, ("totals", "gaps"), 3)))
-    check("Nothing is decided" in said and "at 3 places" in said, f"gaps: {said}")
-    said = brief(page_of(d, changed(doc, ("holds",), "events-lost")))
-    check("Nothing is decided" in said and "pieces of the trace are missing" in said, f"pieces: {said}")
-    said = brief(page_of(d, changed(doc, ("holds",), "perhaps")))
-    check("does not say whether" in said and "lost" not in said, f"holds unknown: {said}")
+    text = page_of(d, lost)
+    for part in brief(text), text.split(brief(text))[1]:
+        said = paragraphs(part)
+        check([p[:2] for p in said[:2]] == [("Incomplete", "bad"), ("Gaps", "bad")] and
+              said[0][2].startswith("12 events were lost,") and said[1][2].startswith("at 30 places, 3.0 % of its 1000") and
+              "more than 1 %" in said[1][2] and "Verdict" in [p[0] for p in said[2:]], f"a lossy trace: {said}")
+    said = paragraphs(brief(page_of(d, changed(doc, ("totals", "gaps"), 3))))
+    check(said[0][:2] == ("Gaps", "") and "0.30 % of" in said[0][2] and "Up to 1 %" in said[0][2], f"few gaps: {said}")
+    said = paragraphs(brief(page_of(d, changed(changed(doc, ("totals", "gaps"), 30), ("holds",), "contradictions"))))
+    check([p[0] for p in said] == ["Gaps", "Used", "Verdict"] and said[0][1] == "bad" and "lost" not in said[0][2],
+          f"many gaps: {said}")
+    hole = changed(changed(doc, ("parts", 0, "before"), "2" * 16), ("holds",), "pieces-missing")
+    said = paragraphs(brief(page_of(d, hole)))
+    check(said[0] == ("Incomplete", "bad", "pieces of the trace are missing."), f"pieces: {said}")
+
+
+def alike(d):
+    """The page says of a workload what the command does: the same paragraphs, in brief those that were asked for."""
+    asked = ["Used", "Break-even", "Verdict", "Verdict on what the trace does have", "Rough", "Least work", "Check",
+             "Incomplete", "Gaps"]
+    with lzma.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "traces",
+                                "build.perf.txt.xz")) as f:
+        lines = f.read().splitlines(True)
+    torn = [l for i, l in enumerate(lines) if b"sched_switch" not in l or i % 9]
+    prices = made.insn(made.rng(2))
+    prices.update(complete=False, blocks_done=5, blocks_planned=170, costs=[
+        {"instruction": i, "format": "compacted", "live": "SSE", "low_quartile_cycles": 100, "high_quartile_cycles": 120}
+        for i in ("XSAVEC", "XRSTOR")])
+    rough = write(d, "rough.json", prices)
+    for name, trace, args, bad in [("whole", lines, [], []), ("torn", torn, [], ["Gaps", "Verdict on what the trace does have"]),
+                                   ("lost", [b"CPU:1 [LOST 12 EVENTS]\n", *lines], [],
+                                    ["Incomplete", "Verdict on what the trace does have"]),
+                                   ("rough", lines, ["-c", rough], ["Rough"])]:
+        r = subprocess.run([XSTATE, "sim", "-", "-j", *args], input=b"".join(trace), capture_output=True, timeout=60)
+        check(r.returncode == 0, f"sim of {name}: {r.stderr}")
+        doc = json.loads(r.stdout)
+        want = [p for p in doc["verdict"] if p.split(":")[0] in asked]
+        text = page_of(d, doc)
+        said = paragraphs(brief(text))
+        check(sorted(f"{l}: {rest}" for l, _, rest in said) == sorted(want) and len(want) > 5, f"{name} in brief: {said}")
+        every = sorted(f"{l}: {rest}" for l, _, rest in paragraphs(text.split(brief(text))[1]))
+        check(every == sorted(doc["verdict"]), f"{name} in its section: {every}")
+        marked = [l for l, mark, _ in said if mark == "bad" and l != "Check"]
+        check(sorted(marked) == sorted(bad), f"{name}: marked {marked}")
+        n = doc["check"]
+        off = abs(n["predicted_restores"] - n["observed_restores"]) > 0.02 * n["observed_restores"]
+        check([m for l, m, _ in said if l == "Check"] == ["bad" if off else "good"], f"{name}: its check")
+    check("5 of 170 blocks" in brief(text), "how rough")
+    # Of many, only what is decided.
+    docs = [changed(doc, ("parts", 0, "after"), f"{i:016x}") for i in range(1, 7)]
+    said = paragraphs(brief(page_of(d, *docs)))
+    check({p[0] for p in said} == {"Gaps", "Verdict", "Rough", "Check"} and len(said) == 24, f"of six: {said}")
 
 
 def workloads(d):
@@ -374,6 +423,7 @@ with tempfile.TemporaryDirectory() as folder:
     refusals(folder)
     unsound(folder)
     incomplete(folder)
+    alike(folder)
     workloads(folder)
     fleet(folder)
     words(folder)

@@ -56,7 +56,11 @@ def manners():
     late[0] = late[0].replace(b"1449.", b"9449.").replace(b"1450.", b"9450.")
     late = b":".join(late[:3]) + b": x86/fpu: 0xffff88814900ae40 load: 0 xfeatures: a02 xcomp_bv: 0\n"
     [doc] = sim("-", data=text + late)
-    check(doc["totals"]["span_ns"] > 7999 * 10**9, f"a long pause: {doc['totals']['span_ns']}")
+    check(doc["totals"]["span_ns"] > 7999 * 10**9 and not any("Pause:" in v for v in doc["verdict"]),
+          f"a long pause: {doc['totals']['span_ns']}")
+    [doc] = sim("-", data=text + late.replace(b" 9449.", b" 99449.").replace(b" 9450.", b" 99450."))
+    check(doc["totals"]["day_pauses"] == 1 and any(v.startswith("Pause: for more than a day") for v in doc["verdict"]),
+          f"more than a day: {doc['totals']} {doc['verdict']}")
     lines.insert(300, b"CPU:1 [LOST 12 EVENTS]\n")
     [doc] = sim("-", data=b"".join(lines))
     check(doc["totals"]["lost_events"] == 12 and doc["holds"] == "events-lost" and
@@ -77,7 +81,10 @@ def manners():
         [doc] = sim("-", "--save", path, data=torn)
         [again] = sim(path)
     check(doc["totals"]["gaps"] == again["totals"]["gaps"] > 0 and
-          doc["holds"] == again["holds"] == "events-lost", f"gaps: {doc['totals']['gaps']}")
+          doc["holds"] == again["holds"] == "contradictions" and doc["totals"] == again["totals"] and
+          any(v.startswith("Gaps:") and "more than 1 %" in v for v in doc["verdict"]) and
+          not any("were lost" in v for v in doc["verdict"]), f"gaps: {doc['totals']['gaps']}, {doc['holds']}")
+    few_gaps(lines)
     # What is no event is counted; what cannot be a text at all is refused.
     [doc] = sim("-", data=b"".join(lines[:500] + [b"garbage\n"] * 3 + lines[500:]))
     check(doc["totals"]["odd_lines"] == 3 and any("3 lines are no event" in v for v in doc["verdict"]), "odd lines")
@@ -90,6 +97,7 @@ def manners():
     [doc] = sim("-", data=named)
     check(doc["totals"]["switches"] > 0, "a name that looks like a CPU and a time")
     places(text, good)
+    prices(text)
     sentences(text, lines)
     # Every key is in docs/json.md.
     open(at("names"), "w").write("cc1 1\n")
@@ -102,6 +110,8 @@ def manners():
     open(at("twice"), "w").write("sh 0.1\nsh 0.2\n")
     for args, words in [
         ([], "name a trace"),
+        (["--merge"], "--merge wants results"),
+        (["x", "--cut", "9"], "--cut makes the pieces"),
         (["--policy", "nosuch", "x"], "nosuch"),
         (["--sections", "some", "x"], "--sections"),
         (["--use", "p=2", "x"], "--use"),
@@ -153,7 +163,7 @@ def manners():
     for words in ["eager-keep", "Break-even", "Verdict", "Check: deferred predicts"]:
         check(words in text, f"no {words} in the table")
     open(at("costs.json"), "w").write(json.dumps({
-        "schema": "xstate.bench/1", "cycles_per_tick": 1.5,
+        "schema": "xstate.bench/1", "kind": "insn", "cycles_per_tick": 1.5,
         "machine": {"cpu": "test CPU", "tsc_hz": 2e9, "hypervisor": None},
         "costs": [{"instruction": i, "format": f, "live": "SSE", "low_quartile_cycles": x,
                    "high_quartile_cycles": x} for i, f, x in
@@ -220,6 +230,78 @@ def places(text, good):
     # What was made up is so in every copy, also packed, in pieces and saved again; what was recorded is not.
     made_up(made.stdout)
     check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
+def few_gaps(lines):
+    """A contradiction or two are a remark; and what is assumed in place of what is missing is told."""
+    switches = [i for i, l in enumerate(lines) if b"sched_switch" in l]
+    [whole] = sim("-", data=b"".join(lines))
+    seen = whole["totals"]["switches"] - whole["totals"]["switches_assumed"]
+    check(seen == len(switches), f"{seen} switches are not assumed, of {len(switches)} events")
+    for gone in switches[len(switches) // 2:]:
+        [doc] = sim("-", data=b"".join(lines[:gone] + lines[gone + 1:]))
+        if doc["totals"]["gaps"]:
+            break
+    n = doc["totals"]
+    check(0 < n["gaps"] <= n["switches"] // 100, f"one switch taken out: {n['gaps']} gaps of {n['switches']}")
+    check(doc["holds"] in ("over-all-prices", "depends-on-prices") and
+          any(v.startswith("Verdict: ") for v in doc["verdict"]) and
+          any(v.startswith("Gaps:") and "Up to 1 %" in v for v in doc["verdict"]), f"few gaps: {doc['verdict']}")
+    check(n["switches_assumed"] > whole["totals"]["switches_assumed"] and
+          n["switches"] - n["switches_assumed"] == len(switches) - 1, f"assumed: {n['switches_assumed']}")
+    r = run("sim", "-", data=b"".join(lines[:gone] + lines[gone + 1:])).stdout.decode()
+    check(f"{n['switches']} switches, {n['switches_assumed']} of them assumed," in r, f"and not told: {r[:300]}")
+
+
+def prices(text):
+    """What a table of prices is worth is in the answer; one of another kind is refused."""
+    machine = {"cpu": "test CPU      ", "tsc_hz": 2e9, "hypervisor": None}
+    doc = {"schema": "xstate.bench/1", "kind": "insn", "cycles_per_tick": 1.5, "machine": machine,
+           "blocks_done": 170, "blocks_planned": 170, "complete": True,
+           "noise": {"others_cpus": 0.1}, "noise_limits": {"others_cpus": 0.25}}
+
+    def table(*names, **change):
+        rows = [{"instruction": i, "format": f, "live": "SSE", "low_quartile_cycles": 100,
+                 "high_quartile_cycles": 120} for i, f in names]
+        open(at("prices.json"), "w").write(json.dumps(doc | {"costs": rows} | change))
+        [answer] = sim("-c", at("prices.json"), at("t.xst"))
+        documented(answer)
+        return answer
+
+    def says(answer, what):
+        return any(what in v for v in answer["verdict"])
+
+    best = [("XSAVEC", "compacted"), ("XRSTOR", "compacted")]
+    old = [("FNSAVE", None), ("FRSTOR", None)]
+    good = table(*best)
+    check(good["costs"]["rough"] == [] and good["costs"]["fallback"] is None and not says(good, "Rough:") and
+          good["costs"]["source"].endswith("on test CPU"), f"good prices: {good['costs']}")
+    for change, reasons, what in [
+            ({"complete": False, "blocks_done": 5}, ["stopped-early"], "stopped after 5 of 170 blocks"),
+            ({"noise": {"others_cpus": 1}}, ["not-quiet"], "the machine was not quiet"),
+            ({"noise_limits": {}}, ["quiet-not-known"], "nothing says how quiet")]:
+        answer = table(*best, **change)
+        check(answer["costs"]["rough"] == reasons and says(answer, what), f"rough: {answer['costs']}")
+        r = run("sim", "-c", at("prices.json"), at("t.xst"))
+        check(b"Rough: " in r.stdout and b"rough" not in r.stderr, f"rough, for people: {r.stderr}")
+    for names, what in [(best[:1] + old, "of the better XSAVEC and XRSTOR the file has no XRSTOR"),
+                        (best[1:] + old, "of the better XSAVEC and XRSTOR the file has no XSAVEC"),
+                        (old, "they move nothing but x87")]:
+        answer = table(*names)
+        check("FNSAVE and FRSTOR" in answer["costs"]["source"] and what in answer["costs"]["fallback"] and
+              says(answer, what), f"{names}: {answer['costs']}")
+    answer = table(("XSAVE", "standard"), ("XRSTOR", "standard"))
+    check(answer["costs"]["fallback"] is None, f"XSAVE is all there is: {answer['costs']}")
+    open(at("prices.json"), "w").write(json.dumps(doc | {"kind": "switch", "costs": []}))
+    error(run("sim", "-c", at("prices.json"), at("t.xst")), 2, "of xstate bench switch", "prices of another kind")
+    # Lines for people are no longer than is asked for, but for tables.
+    table(*best, complete=False)
+    for columns in 40, 60, 100:
+        out = run("sim", "-", "-c", at("prices.json"), data=text, env={"COLUMNS": str(columns)}).stdout.decode()
+        paragraphs = [l for l in re.split(r"\npolicy .*?\n\n", out, flags=re.S)[0].splitlines() +
+                      out[out.index("\nprices: "):].splitlines() if l and at("") not in l]
+        check(len(paragraphs) > 5 and all(len(l) <= columns for l in paragraphs),
+              f"{columns} columns: {[l for l in paragraphs if len(l) > columns]}")
 
 
 def broken_lines(lines):

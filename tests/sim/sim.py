@@ -269,7 +269,7 @@ def monoid():
         for gone in 0, 1, len(out) - 1:
             part = merge(*(out[:gone] + out[gone + 1:]))
             check(any("a piece of a trace is missing" in v for v in part["verdict"]) and
-                  part["holds"] == "events-lost", f"piece {gone} is missing in silence")
+                  part["holds"] == "pieces-missing", f"piece {gone} is missing in silence")
         open(at("whole.json"), "wb").write(run("sim", "-j", "--programs", *args).stdout)
         error(run("sim", "--merge", at("whole.json"), out[-1]), 2, "counted twice", "a whole and its last piece")
         check(counts(total) == counts(want), f"pieces of {args} are not the whole")
@@ -362,6 +362,36 @@ def impossible(files):
     refused("predicted_restores is", ("check", "predicted_restores", doc["check"]["predicted_restores"] + 1))
     refused("slots of programs", ("programs", 0, "slots", n["slots"] + 1))
     refused("programs' loads is", ("programs", 0, p, lazy, "loads", doc[p][lazy]["loads"] + 1))
+    refused("switches_assumed is", (t, "switches_assumed", n["switches"] + 1))
+    refused("day_pauses is", (t, "day_pauses", n["records"] + 1))
+    for ghz in 0, -1, 100, 1e300, None, "3":
+        refused("costs.ghz is no clock", ("costs", "ghz", ghz))
+    share = doc[p][lazy]["cpu_share_high"]
+    refused("beyond all that can be", (p, lazy, "cpu_share_high", 1e300))
+    refused("cpu_share_high is", (p, lazy, "cpu_share_high", 2 * share))
+    refused("cpu_share_low is", (p, lazy, "cpu_share_low", doc[p][lazy]["cpu_share_low"] / 2))
+    refused("policy is none that this version knows", (p, lazy, "policy", "hasty"))
+    refused("costs.rough is not a list", ("costs", "rough", True))
+    refused("holds is no word", ("holds", "perhaps"))
+    refused("holds is no word", ("holds", ""))
+    # What stands in the way of a verdict, and what is said of it.
+    many = (t, "gaps", n["switches"] // 100 + 1)
+    refused("holds is ", (t, "lost_events", 1))
+    refused("holds is ", many)
+    refused("holds is contradictions", ("holds", "contradictions"))
+    refused("holds is pieces-missing", ("holds", "pieces-missing"))
+    refused("holds is contradictions", many, (t, "lost_events", 1), ("holds", "contradictions"))
+    refused("holds is events-lost", (t, "gaps", 0), ("holds", "events-lost"))
+    # An earlier version wrote "events-lost" for one gap, and had not all keys.
+    old = json.loads(json.dumps(doc))
+    check(n["gaps"] == 1, f"{n['gaps']} gaps in {files[0]}")
+    del old[t]["switches_assumed"], old[t]["day_pauses"], old["costs"]["rough"], old["costs"]["fallback"]
+    old["holds"] = "events-lost"
+    open(at("old.json"), "w").write(json.dumps(old))
+    r = run("report", at("old.json"), "-o", at("old.html"))
+    check(r.returncode == 0, f"report of an earlier version's result: {r.stderr}")
+    check(counts(json.loads(run("sim", "-j", "--merge", at("old.json")).stdout)) == counts(doc),
+          "an earlier version's result merged")
     for value in -1, 0.5, 1e300, None, "7", True:
         refused("totals.slots is not a count", (t, "slots", value))
     # What is no number at all, nor finite.
@@ -376,6 +406,7 @@ def impossible(files):
     for i, path in enumerate([files[0], files[1]]):
         big = json.load(open(path))
         big["totals"]["lost_events"] = 1 << 62
+        big["holds"] = "events-lost"
         open(at(f"big{i}.json"), "w").write(json.dumps(big))
     error(run("sim", "--merge", at("big0.json"), at("big1.json")), 2, "63 bits", "sums that do not fit")
 

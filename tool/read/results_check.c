@@ -169,6 +169,9 @@ static const struct promise sim[] = {
 #define X(name) {"totals." #name, COUNT},
 	SIM_TOTALS(X)
 #undef X
+#define X(name) {"totals." #name, COUNT | OPTIONAL},
+	SIM_TOTALS_NEW(X)
+#undef X
 	{"parts", FILLED},
 	{"parts[]", OBJECT},
 	{"parts[].before", SUM},
@@ -178,6 +181,9 @@ static const struct promise sim[] = {
 	{"use_content", SUM | OPTIONAL},
 	{"costs", OBJECT},
 	{"costs.source", TEXT},
+	{"costs.rough", LIST | OPTIONAL},
+	{"costs.rough[]", TEXT},
+	{"costs.fallback", TEXT | OPTIONAL},
 	{"policies", FILLED},
 	{"policies[]", OBJECT},
 	{"policies[].policy", TEXT},

@@ -6,7 +6,7 @@
  *
  *   Counted record by record, whatever the piece:
  *     used_slots, digest_slots, blocked_slots <= user_slots = live_init_slots + ... + live_amx_slots
- *     slots, user_slots <= switches
+ *     slots, user_slots, switches_assumed <= switches; day_pauses <= records
  *     switches + forks + execs + exits + signals + sections + migrations + traces <= records
  *     signals_assumed <= signals, sections_assumed <= sections
  *     traces_with_... <= traces = the parts that no further piece follows
@@ -21,12 +21,14 @@
  *     every other counter <= 8 * records
  *   Programs together have no more slots, used slots, saves, loads and traps than there are.
  *
- * And what is made of the sums is what they make: the check's two figures, the share of used slots; a
- * range's low end is not above its high one.
+ * And what is made of the sums is what they make: the check's two figures, the share of used slots, shares
+ * of a CPU, whether a verdict holds; a range's low end is not above its high one.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <xst/policy.h>
 
 #include "read/results.h"
 #include "sim/rec.h"
@@ -38,7 +40,7 @@
 struct sums {
 	const struct result *r;
 	struct sim_totals n;
-	double parts, open;
+	double parts, open, holes;
 	char *err;
 	size_t errlen;
 };
@@ -94,6 +96,19 @@ static bool has_before(const json_t *parts, const json_t *one)
 	return false;
 }
 
+/* A piece behind @one is there too. */
+static bool has_behind(const json_t *parts, const json_t *one)
+{
+	const char *after = result_text(one, "after", "");
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach((json_t *)parts, i, other)
+		if (!strcmp(result_text(other, "before", ""), after))
+			return true;
+	return false;
+}
+
 static int check_parts(struct sums *s)
 {
 	const json_t *parts = result_list(s->r->doc, "parts"), *one;
@@ -104,6 +119,9 @@ static int check_parts(struct sums *s)
 		ends += !result_flag(one, "more");
 		s->open += strspn(result_text(one, "before", ""), "0") != 16 && !has_before(parts, one);
 	}
+	json_array_foreach((json_t *)parts, i, one)
+		s->holes += result_flag(one, "more") && !has_behind(parts, one);
+	s->holes += s->open;
 	s->parts = (double)json_array_size(parts);
 	return same(s, "", "totals.traces", (double)s->n.traces, "the parts that end a trace", ends);
 }
@@ -126,6 +144,8 @@ static int check_totals(const struct sums *s)
 	MOST(digest_slots, user_slots);
 	MOST(blocked_slots, user_slots);
 	MOST(slots, switches);
+	MOST(switches_assumed, switches);
+	MOST(day_pauses, records);
 	MOST(user_slots, switches);
 	MOST(signals_assumed, signals);
 	MOST(sections_assumed, sections);
@@ -153,6 +173,12 @@ static int range_of(const struct sums *s, const json_t *o, const char *where, co
 	const double a = result_number(o, low), b = result_number(o, high);
 	char what[200];
 
+	/* It is there, and result_number() takes it for none. */
+	if ((isnan(a) && json_is_number(json_object_get(o, low))) ||
+	    (isnan(b) && json_is_number(json_object_get(o, high)))) {
+		snprintf(what, sizeof(what), "%s%s or %s is beyond all that can be", where, low, high);
+		return wrong(s, what);
+	}
 	if (a < 0) {
 		snprintf(what, sizeof(what), "%s%s is below 0", where, low);
 		return wrong(s, what);
@@ -163,6 +189,33 @@ static int range_of(const struct sums *s, const json_t *o, const char *where, co
 	return wrong(s, what);
 }
 
+static int check_clock(const struct sums *s)
+{
+	const json_t *costs = result_list(s->r->doc, "costs");
+	const double ghz = result_number(costs, "ghz");
+
+	return !json_object_get(costs, "ghz") || (ghz > 0 && ghz < 100) ? 0
+		: wrong(s, "costs.ghz is no clock of a CPU, which is above 0 and below 100");
+}
+
+/* The share of a CPU is what cycles, time and clock make. */
+static int check_share(const struct sums *s, const json_t *row, const char *where)
+{
+	static const char *const ends[][2] = { { "cpu_share_low", "cycles_low" },
+					       { "cpu_share_high", "cycles_high" } };
+	const double ghz = result_number(result_list(s->r->doc, "costs"), "ghz");
+	const double cpu = (double)s->n.span_ns * ghz;
+
+	for (size_t i = 0; cpu > 0 && i < 2; i++) {
+		const double share = result_number(row, ends[i][0]), x = result_number(row, ends[i][1]);
+
+		if (isfinite(share) && isfinite(x) && fabs(share - x / cpu) > 1e-6 * x / cpu)
+			return same(s, where, ends[i][0], share, "that of cycles, span_ns and ghz",
+				    x / cpu);
+	}
+	return 0;
+}
+
 static int check_row(const struct sums *s, const json_t *row, const char *where)
 {
 	static const char *const acts[] = { "validations", "saves", "saves_elided", "loads",
@@ -170,6 +223,8 @@ static int check_row(const struct sums *s, const json_t *row, const char *where)
 					    "clears", "kernel_saves", "ts_writes", "init_reads",
 					    "interrupts" };
 	const struct sim_totals *n = &s->n;
+	struct xst_policy policy;
+	char what[80];
 
 	if (same(s, where, "switches", count_of(row, "switches"), "totals.switches",
 		 (double)n->switches) ||
@@ -184,8 +239,12 @@ static int check_row(const struct sums *s, const json_t *row, const char *where)
 	    most(s, where, "kernel_sections", count_of(row, "kernel_sections"), "totals.sections",
 		 (double)n->sections) ||
 	    range_of(s, row, where, "cycles_low", "cycles_high") ||
-	    range_of(s, row, where, "cpu_share_low", "cpu_share_high"))
+	    range_of(s, row, where, "cpu_share_low", "cpu_share_high") || check_share(s, row, where))
 		return -1;
+	if (xst_policy_parse(result_text(row, "policy", ""), &policy, NULL)) {
+		snprintf(what, sizeof(what), "%spolicy is none that this version knows", where);
+		return wrong(s, what);
+	}
 	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
 		if (most(s, where, acts[i], count_of(row, acts[i]), "8 for each record",
 			 ACTS * (double)n->records))
@@ -242,7 +301,7 @@ static int check_made(const struct sums *s)
 		{ "init_read_low_cycles", "init_read_high_cycles" },
 	};
 	const json_t *doc = s->r->doc, *check = result_list(doc, "check"), *row;
-	const json_t *even = result_list(doc, "break_even");
+	const json_t *even = result_list(doc, "break_even"), *costs = result_list(doc, "costs");
 	const double used = result_number(doc, "used_slots_per_million");
 	size_t i;
 
@@ -251,7 +310,7 @@ static int check_made(const struct sums *s)
 		 1e6 * (double)s->n.used_slots / (double)s->n.slots))
 		return -1;
 	for (i = 0; i < sizeof(prices) / sizeof(prices[0]); i++)
-		if (range_of(s, result_list(doc, "costs"), "costs.", prices[i][0], prices[i][1]))
+		if (range_of(s, costs, "costs.", prices[i][0], prices[i][1]))
 			return -1;
 	if (range_of(s, even, "break_even.", "formula_low_per_million", "formula_high_per_million") ||
 	    range_of(s, even, "break_even.", "counted_low_per_million", "counted_high_per_million"))
@@ -270,6 +329,35 @@ static int check_made(const struct sums *s)
 	return wrong(s, "check is there, and deferred is not among the policies");
 }
 
+/*
+ * What stands in the way of a verdict is in the totals, too. Earlier versions had one word for all of
+ * that, and for a single contradiction.
+ */
+static int check_holds(const struct sums *s)
+{
+	const char *holds = result_text(s->r->doc, "holds", "");
+	const bool lost = s->n.lost_events, holes = s->holes > 0, many = sim_has_many_gaps(&s->n);
+	char what[160];
+	bool may;
+
+	if (!strcmp(holds, "over-all-prices") || !strcmp(holds, "depends-on-prices"))
+		may = !lost && !holes && !many;
+	else if (!strcmp(holds, "events-lost"))
+		may = lost || holes || s->n.gaps;
+	else if (!strcmp(holds, "pieces-missing"))
+		may = !lost && holes;
+	else if (!strcmp(holds, "contradictions"))
+		may = !lost && !holes && many;
+	else
+		return wrong(s, "holds is no word that this version knows");
+	if (may)
+		return 0;
+	snprintf(what, sizeof(what), "holds is %.20s, and lost_events %llu, gaps %llu, pieces missing at "
+		 "%.0f places", holds, (unsigned long long)s->n.lost_events,
+		 (unsigned long long)s->n.gaps, s->holes);
+	return wrong(s, what);
+}
+
 int result_check_sim(const struct result *r, char *err, size_t errlen)
 {
 	struct sums s = { .r = r, .err = err, .errlen = errlen };
@@ -277,6 +365,8 @@ int result_check_sim(const struct result *r, char *err, size_t errlen)
 
 #define X(name) (void)result_count(json_object_get(totals, #name), &s.n.name);
 	SIM_TOTALS(X)
+	SIM_TOTALS_NEW(X)
 #undef X
-	return check_parts(&s) || check_totals(&s) || check_rows(&s) || check_made(&s) ? -1 : 0;
+	return check_parts(&s) || check_totals(&s) || check_clock(&s) || check_rows(&s) ||
+			       check_made(&s) || check_holds(&s) ? -1 : 0;
 }

@@ -157,32 +157,17 @@ static void brief_switch(struct report *r, const struct result *result)
 	fputs("</li>\n", out);
 }
 
-/* What xstate sim concluded itself: its sentences on the verdict and on the least work. They are
- * about what was seen; what was not comes first. */
-static void brief_sim(struct report *r, size_t i)
+/* What xstate sim concluded itself. */
+static void brief_sim(struct report *r, size_t i, bool few)
 {
-	const struct result *result = &r->results.list[i];
-	const json_t *words = result_list(result->doc, "verdict"), *one;
 	FILE *out = r->page.out;
-	char name[120], missing[160];
-	size_t k;
+	char name[120];
 
 	report_workload(r, i, name, sizeof(name));
 	fputs("<li>", out);
-	html_f(out, "Workload %s. ", name);
-	if (report_missing(result, missing, sizeof(missing))) {
-		good_or_bad(out, false, "Nothing is decided");
-		html_f(out, ": %s. Of the rest it says: ", missing);
-	}
-	json_array_foreach((json_t *)words, k, one)
-	{
-		const char *text = json_is_string(one) ? json_string_value(one) : "";
-
-		if (strncmp(text, "Verdict:", 8) && strncmp(text, "Least work:", 11))
-			continue;
-		html_text(out, text);
-		fputc(' ', out);
-	}
+	html_f(out, "Workload %s", name);
+	fputc('\n', out);
+	report_words(&r->results.list[i], out, few ? REPORT_BRIEF : REPORT_LEAST);
 	fputs("</li>\n", out);
 }
 
@@ -207,6 +192,16 @@ static void brief_sweep(struct report *r, size_t i, size_t points)
 
 static void brief_sims(struct report *r)
 {
+	size_t sims = 0;
+
+	for (size_t i = 0; i < r->results.n;) {
+		const size_t points = report_is(&r->results.list[i], "xstate.sim/1", NULL)
+		                              ? report_sweep(r, i)
+		                              : 0;
+
+		sims += points == 1;
+		i += points ? points : 1;
+	}
 	for (size_t i = 0; i < r->results.n;) {
 		size_t points = 1;
 
@@ -215,7 +210,7 @@ static void brief_sims(struct report *r)
 			if (points > 1)
 				brief_sweep(r, i, points);
 			else
-				brief_sim(r, i);
+				brief_sim(r, i, sims <= REPORT_FEW);
 		}
 		i += points;
 	}

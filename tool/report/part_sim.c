@@ -8,9 +8,12 @@
 
 #include "report/chart.h"
 #include "report/report.h"
+#include "sim/replay.h"
+#include "ui/number.h"
 
 #define SWEEP_LEAST 3
 #define CURVES      16
+#define CHECK_PERCENT 2 /* as xstate sim's own sentence has it */
 
 static const json_t *totals_of(const struct result *result)
 {
@@ -97,27 +100,117 @@ void report_workload(const struct report *r, size_t i, char *buf, size_t size)
 		snprintf(buf + strlen(buf), size - strlen(buf), ", result %zu", number);
 }
 
-const char *report_missing(const struct result *result, char *buf, size_t size)
+/* @text begins with the paragraph's label; out: how long that is, 0 without one. */
+static size_t label_of(const char *text)
+{
+	const size_t n = strcspn(text, ":.");
+
+	return text[n] == ':' && n < 48 ? n : 0;
+}
+
+static bool is_label(const char *text, const char *label)
+{
+	const size_t n = strlen(label);
+
+	return !strncmp(text, label, n) && (text[n] == ':' || text[n] == ' ');
+}
+
+static void begin_paragraph(FILE *out, const char *label, size_t length, const char *class)
+{
+	fprintf(out, "<p><strong%s%s%s>", class ? " class=\"" : "", class ? class : "", class ? "\"" : "");
+	html_f(out, "%.*s:", (int)length, label);
+	fputs("</strong> ", out);
+}
+
+static void paragraph(const struct result *result, FILE *out, const char *text)
+{
+	const json_t *check = result_list(result->doc, "check");
+	const double seen = result_number(check, "observed_restores");
+	const double off = result_number(check, "predicted_restores") - seen;
+	const size_t n = label_of(text);
+	const char *class = NULL;
+
+	if (is_label(text, "Verdict on") || is_label(text, "Incomplete") || is_label(text, "Rough") ||
+	    is_label(text, "Mixed") || is_label(text, "Odd"))
+		class = "bad";
+	else if (is_label(text, "Check") && seen > 0)
+		class = fabs(off) <= seen * CHECK_PERCENT / 100 ? "good" : "bad";
+	if (n) {
+		begin_paragraph(out, text, n, class);
+		text += n + 1;
+		text += *text == ' ';
+	} else {
+		fputs("<p>", out);
+	}
+	html_text(out, text);
+	fputs("</p>\n", out);
+}
+
+/* What the trace lacks, by its totals, whatever the sentences say. */
+static void missing(const struct result *result, FILE *out)
 {
 	const double lost = result_number(totals_of(result), "lost_events");
 	const double gaps = result_number(totals_of(result), "gaps");
-	const char *holds = result_text(result->doc, "holds", "");
+	const double switches = result_number(totals_of(result), "switches");
+	const struct sim_totals n = {.gaps = gaps > 0 ? (uint64_t)gaps : 0,
+	                             .switches = switches > 0 ? (uint64_t)switches : 0};
+	const bool many = sim_has_many_gaps(&n);
+	char share[NUMBER_TEXT];
 
-	if (!(lost > 0) && !strcmp(holds, "events-lost"))
-		snprintf(buf, size, "events were lost or pieces of the trace are missing");
-	else if (lost > 0)
-		snprintf(buf, size, "%.0f events were lost and %.0f places contradict themselves",
-		         lost > 0 ? lost : 0, gaps > 0 ? gaps : 0);
-	else if (gaps > 0)
-		snprintf(buf, size,
-		         "at %.0f places the trace contradicts itself, as if events had "
-		         "been taken out",
-		         gaps);
-	else if (strcmp(holds, "over-all-prices") && strcmp(holds, "depends-on-prices"))
-		snprintf(buf, size, "the result does not say whether its verdict holds");
-	else
-		return NULL;
-	return buf;
+	if (lost > 0) {
+		begin_paragraph(out, "Incomplete", 10, "bad");
+		html_f(out, "%.0f events were lost, so all of this is about a part of what happened.",
+		       lost);
+		fputs("</p>\n", out);
+	}
+	if (gaps > 0) {
+		begin_paragraph(out, "Gaps", 4, many ? "bad" : NULL);
+		html_f(out,
+		       "at %.0f place%s, %s %% of its %.0f switches, the trace contradicts itself, as if "
+		       "events had been taken out. %s",
+		       gaps, gaps > 1 ? "s" : "",
+		       number_text(share, 100 * gaps / (switches > 0 ? switches : 1), 2), switches,
+		       many ? "That is more than 1 %, so all of this is about a part of what happened."
+		            : "Up to 1 % that changes little, and the counts are taken as they are.");
+		fputs("</p>\n", out);
+	}
+}
+
+void report_words(const struct result *result, FILE *out, enum report_much much)
+{
+	static const char *const few[] = {"Verdict", "Rough", "Check"};
+	static const char *const some[] = {"Used",  "Break-even", "Verdict",
+	                                   "Rough", "Least work", "Check"};
+	const char *const *names = much == REPORT_LEAST ? few : some;
+	const size_t count = much == REPORT_LEAST ? sizeof(few) / sizeof(few[0])
+	                                          : sizeof(some) / sizeof(some[0]);
+	const json_t *list = result_list(result->doc, "verdict"), *one;
+	const char *holds = result_text(result->doc, "holds", "");
+	bool pieces = false;
+	size_t i;
+
+	/* They are about what was seen; what was not comes first. */
+	missing(result, out);
+	json_array_foreach((json_t *)list, i, one)
+	{
+		if (!is_label(json_string_value(one), "Incomplete") ||
+		    strstr(json_string_value(one), " events were lost"))
+			continue;
+		paragraph(result, out, json_string_value(one));
+		pieces = true;
+	}
+	if (!pieces && !strcmp(holds, "pieces-missing"))
+		paragraph(result, out, "Incomplete: pieces of the trace are missing.");
+	json_array_foreach((json_t *)list, i, one)
+	{
+		const char *text = json_string_value(one);
+		bool told = much == REPORT_ALL;
+
+		for (size_t k = 0; !told && k < count; k++)
+			told = is_label(text, names[k]);
+		if (told && !is_label(text, "Incomplete") && !is_label(text, "Gaps"))
+			paragraph(result, out, text);
+	}
 }
 
 static void table(struct report *r, const json_t *list, double slots)
@@ -177,48 +270,32 @@ static void policies(struct report *r, const json_t *doc, double slots, const ch
 /* What xstate sim said itself, and whether it holds. */
 static void words(struct report *r, const struct result *result)
 {
-	const json_t *list = result_list(result->doc, "verdict"), *one;
 	const char *holds = result_text(result->doc, "holds", "");
 	FILE *out = r->page.out;
-	char missing[160];
-	size_t i;
 
-	fputs("<p>", out);
-	if (report_missing(result, missing, sizeof(missing))) {
-		fputs("<span class=\"bad\">Incomplete</span>: ", out);
-		html_f(out, "%s. ", missing);
-	}
-	json_array_foreach((json_t *)list, i, one)
-	{
-		const char *text = json_is_string(one) ? json_string_value(one) : "";
-
-		/* Was said first. */
-		if ((!strncmp(text, "Incomplete:", 11) && strstr(text, " events were lost")) ||
-		    !strncmp(text, "Gaps:", 5))
-			continue;
-		html_text(out, text);
-		fputc(' ', out);
-	}
+	report_words(result, out, REPORT_ALL);
 	if (!strcmp(holds, "over-all-prices"))
-		fputs("The verdict on eager and lazy holds over all prices.", out);
+		fputs("<p>The verdict on eager and lazy holds over all prices.</p>\n", out);
 	else if (!strcmp(holds, "depends-on-prices"))
-		fputs("The verdict on eager and lazy depends on the prices.", out);
+		fputs("<p>The verdict on eager and lazy depends on the prices.</p>\n", out);
 	else
-		fputs("No verdict holds for what was not seen.", out);
-	fputs("</p>\n", out);
+		fputs("<p>No verdict holds for what was not seen.</p>\n", out);
 }
 
 static void show(struct report *r, size_t i)
 {
 	const struct result *result = &r->results.list[i];
 	const double slots = result_number(totals_of(result), "slots");
-	char title[200], what[240], name[120];
+	const double assumed = result_number(totals_of(result), "switches_assumed");
+	char title[200], what[300], name[120], of[60] = "";
 
+	if (assumed > 0)
+		snprintf(of, sizeof(of), ", %.0f of them assumed", assumed);
 	report_workload(r, i, name, sizeof(name));
 	snprintf(title, sizeof(title), "What each policy would have cost: %s", name);
-	snprintf(what, sizeof(what), "%s, %.0f switches, %.0f slots; prices: %.100s",
+	snprintf(what, sizeof(what), "%s, %.0f switches%s, %.0f slots; prices: %.120s",
 	         is_made_up(result) ? "Made up" : "Recorded",
-	         result_number(totals_of(result), "switches"), slots,
+	         result_number(totals_of(result), "switches"), of, slots,
 	         result_text(result_list(result->doc, "costs"), "source", "?"));
 	if (slots > 0) {
 		policies(r, result->doc, slots, title, what);

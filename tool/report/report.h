@@ -80,9 +80,12 @@ size_t report_sweep(const struct report *r, size_t first);
 void report_workload(const struct report *r, size_t i, char *buf, size_t size);
 
 /**
- * report_missing() - why a result of xstate sim decides nothing, a clause; NULL when it may.
+ * report_words() - what a result of xstate sim says in words, a paragraph each; first what its trace
+ * lacks.
+ * @much: LEAST: the verdict and what it is worth; BRIEF: what was asked; ALL.
  */
-const char *report_missing(const struct result *result, char *buf, size_t size);
+enum report_much { REPORT_LEAST, REPORT_BRIEF, REPORT_ALL };
+void report_words(const struct result *result, FILE *out, enum report_much much);
 
 /**
  * report_fleet() - the sentences in brief about many hosts: those joined, and, when they are too

@@ -186,31 +186,76 @@ static void fill_more(struct sim_costs *c, const json_t *effects)
 }
 
 /* Would the run itself have said that nothing is to be decided by it? */
-static bool is_rough(const json_t *doc)
+static void fill_rough(struct sim_costs *c, const json_t *doc)
 {
 	json_t *limits = json_object_get(doc, "noise_limits"), *limit;
 	const json_t *noise = json_object_get(doc, "noise");
+	const double done = number(doc, "blocks_done"), planned = number(doc, "blocks_planned");
 	const char *key;
 
 	json_object_foreach(limits, key, limit)
 		if (number(noise, key) > json_number_value(limit))
-			return true;
-	return !json_object_size(limits) || !json_is_true(json_object_get(doc, "complete"));
+			c->rough |= COSTS_LOUD;
+	if (!json_object_size(limits))
+		c->rough |= COSTS_UNKNOWN;
+	if (json_is_true(json_object_get(doc, "complete")))
+		return;
+	c->rough |= COSTS_SHORT;
+	if (done >= 0 && done < planned && planned < 1e9) {
+		c->blocks = (unsigned)done;
+		c->planned = (unsigned)planned;
+	}
+}
+
+static const struct pair {
+	const char *save, *load, *format;
+} pairs[] = {
+	{ "XSAVEC", "XRSTOR", "compacted" },
+	{ "XSAVEOPT", "XRSTOR", "standard" },
+	{ "XSAVE", "XRSTOR", "standard" },
+	{ "FXSAVE", "FXRSTOR", NULL },
+	{ "FNSAVE", "FRSTOR", NULL },
+};
+
+/* Of pairs before @used one half may be there; and what is left at last moves little. */
+static void fill_fallback(struct sim_costs *c, const json_t *rows, size_t used)
+{
+	struct sim_range any[REC_LIVES];
+	unsigned priced;
+
+	for (size_t i = 0; i < used; i++) {
+		const bool save = take_all(rows, pairs[i].save, NULL, any, &priced);
+		const bool load = take_all(rows, pairs[i].load, pairs[i].format, any, &priced);
+
+		/* One XRSTOR is in several pairs: a CPU without XSAVEC misses nothing. */
+		if (save || (load && strcmp(pairs[i].load, pairs[used].load))) {
+			snprintf(c->fallback, sizeof(c->fallback), "of the better %s and %s the file "
+				 "has no %s", pairs[i].save, pairs[i].load,
+				 save ? pairs[i].load : pairs[i].save);
+			return;
+		}
+	}
+	if (used + 1 == sizeof(pairs) / sizeof(pairs[0]))
+		snprintf(c->fallback, sizeof(c->fallback), "they move nothing but x87, and the file has "
+			 "no better ones");
+}
+
+/* A CPU's name, which may have blanks behind it, and none that is too long for a line. */
+static const char *cpu_name(const json_t *machine, char *buf, size_t size)
+{
+	const char *name = json_string_value(json_object_get(machine, "cpu"));
+	size_t n;
+
+	snprintf(buf, size, "%s", name ? name : "");
+	for (n = strlen(buf); n && (buf[n - 1] == ' ' || buf[n - 1] == '\t'); n--)
+		buf[n - 1] = '\0';
+	return n ? buf : "an unnamed CPU";
 }
 
 static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 {
-	static const struct {
-		const char *save, *load, *format;
-	} pairs[] = {
-		{ "XSAVEC", "XRSTOR", "compacted" },
-		{ "XSAVEOPT", "XRSTOR", "standard" },
-		{ "XSAVE", "XRSTOR", "standard" },
-		{ "FXSAVE", "FXRSTOR", NULL },
-		{ "FNSAVE", "FRSTOR", NULL },
-	};
 	const json_t *machine = json_object_get(doc, "machine"), *rows = json_object_get(doc, "costs");
-	const char *cpu = json_string_value(json_object_get(machine, "cpu"));
+	char cpu[100];
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		unsigned saves, loads;
@@ -221,9 +266,10 @@ static bool fill(struct sim_costs *c, const json_t *doc, const char *path)
 		c->priced = saves & loads;
 		c->ghz = number(machine, "tsc_hz") * number(doc, "cycles_per_tick") / 1e9;
 		snprintf(c->source, sizeof(c->source), "%s: %s and %s on %s", path, pairs[i].save,
-			 pairs[i].load, cpu ? cpu : "an unnamed CPU");
+			 pairs[i].load, cpu_name(machine, cpu, sizeof(cpu)));
 		fill_more(c, json_object_get(doc, "effects"));
-		c->rough = is_rough(doc);
+		fill_rough(c, doc);
+		fill_fallback(c, rows, i);
 		sim_costs_ring0(c, json_is_string(json_object_get(machine, "hypervisor")));
 		return c->ghz > 0.05 && c->ghz < 100;
 	}
@@ -234,10 +280,14 @@ int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errl
 {
 	json_t *doc = sim_load(path, false, "xstate.bench/1", "a result of xstate bench insn -o", err,
 			       errlen);
+	const char *kind = json_string_value(json_object_get(doc, "kind"));
 	int result = -1;
 
 	memset(c, 0, sizeof(*c));
-	if (doc && !fill(c, doc, path))
+	if (doc && (!kind || strcmp(kind, "insn")))
+		snprintf(err, errlen, "%s: of xstate bench %.40s, and prices come from xstate bench insn -o",
+			 path, kind ? kind : "of no kind");
+	else if (doc && !fill(c, doc, path))
 		snprintf(err, errlen, "%s: no pair of save and restore was measured in it", path);
 	else if (doc)
 		result = 0;

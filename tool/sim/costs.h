@@ -17,11 +17,17 @@ struct sim_range {
 	double low, high;
 };
 
+#define COSTS_LOUD    (1u << 0) /* the machine was not quiet */
+#define COSTS_UNKNOWN (1u << 1) /* nothing says whether it was */
+#define COSTS_SHORT   (1u << 2) /* stopped before the end */
+
 struct sim_costs {
 	char source[240];
 	double ghz;
 	bool guest;                    /* trap, ts and interrupt are those of a guest */
-	bool rough;                    /* measured while the machine was not quiet, or not to the end */
+	unsigned rough;                /* COSTS_...: why measured prices are not to be relied on */
+	unsigned blocks, planned;      /* of the measurement; 0: not known */
+	char fallback[120];            /* why not of a better pair of instructions, a clause; or empty */
 	struct sim_range save[REC_LIVES], load[REC_LIVES];
 	unsigned priced;               /* bit i: of save[i] and load[i]; the others stand in */
 	/* One component more in the mask, of a save and a load; high 0: not measured. */

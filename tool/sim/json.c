@@ -61,12 +61,14 @@ static void write_totals(struct jw *w, const struct sim_totals *n)
 	jw_object(w, "totals");
 #define X(name) jw_u64(w, #name, n->name);
 	SIM_TOTALS(X)
+	SIM_TOTALS_NEW(X)
 #undef X
 	jw_end(w);
 }
 
 static void write_costs(struct jw *w, const struct sim_result *r, const struct sim_costs *c)
 {
+	static const char *const rough[] = { "not-quiet", "quiet-not-known", "stopped-early" };
 	const uint64_t *slots = &r->total.live_init_slots;
 	uint64_t unpriced = 0;
 
@@ -88,6 +90,12 @@ static void write_costs(struct jw *w, const struct sim_result *r, const struct s
 		}
 	jw_end(w);
 	jw_u64(w, "unpriced_slots", unpriced);
+	jw_array(w, "rough");
+	for (unsigned i = 0; i < sizeof(rough) / sizeof(rough[0]); i++)
+		if (c->rough >> i & 1)
+			jw_string(w, NULL, rough[i]);
+	jw_end(w);
+	jw_string(w, "fallback", c->fallback[0] ? c->fallback : NULL);
 	jw_end(w);
 }
 
@@ -192,7 +200,11 @@ static void write_tasks(struct jw *w, const struct sim_result *r)
 
 void sim_print_json(FILE *out, const struct sim_result *r, const struct sim_costs *c)
 {
-	static const char *const holds[] = { "over-all-prices", "depends-on-prices", "events-lost" };
+	static const char *const holds[] = { [SIM_HOLDS] = "over-all-prices",
+					     [SIM_DEPENDS] = "depends-on-prices",
+					     [SIM_LOST] = "events-lost",
+					     [SIM_HOLES] = "pieces-missing",
+					     [SIM_GAPS] = "contradictions" };
 	const char *p;
 	char buf[SIM_WORDS];
 	struct jw w;
@@ -354,6 +366,9 @@ static bool read_doc(const json_t *doc, struct sim_result *r, char *why, size_t 
 
 #define X(name) ok = ok && read_u64(totals, #name, &r->total.name);
 	SIM_TOTALS(X)
+#undef X
+#define X(name) (void)read_u64(totals, #name, &r->total.name);
+	SIM_TOTALS_NEW(X)
 #undef X
 	snprintf(why, size, "a key of xstate.sim/1 is missing or not what it should be");
 	if (!ok || !read_rows(doc, r, why, size))

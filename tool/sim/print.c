@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A result for people. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/result.h"
@@ -19,36 +21,68 @@ static void cell_range(struct table *t, unsigned digits, struct sim_range x)
 	table_cell(t, "%s", range_text(buf, x.low, x.high, "-", digits));
 }
 
-static void how_many(FILE *out, uint64_t n, const char *of, const char *then)
+/* A line that grows until it is told. */
+struct line {
+	char text[600];
+	size_t at;
+};
+
+static void say(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct line *l, const char *fmt, ...)
 {
-	fprintf(out, "%llu %s%s%s", (unsigned long long)n, of, n == 1 ? "" : "s", then);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->text + l->at, sizeof(l->text) - l->at, fmt, ap);
+	va_end(ap);
+	l->at += n > 0 ? (size_t)n : 0;
+	if (l->at >= sizeof(l->text))
+		l->at = sizeof(l->text) - 1;
+}
+
+static void tell(FILE *out, struct line *l)
+{
+	ui_paragraph(out, 2, l->text);
+	*l = (struct line){ .at = 0 };
+}
+
+static void how_many(struct line *l, uint64_t n, const char *of, const char *then)
+{
+	say(l, "%llu %s%s%s", (unsigned long long)n, of, n == 1 ? "" : "s", then);
 }
 
 static void head(FILE *out, const struct sim_result *r)
 {
 	const struct sim_totals *n = &r->total;
+	struct line l = { .at = 0 };
 
-	fputs(ui_on(out, UI_HEAD), out);
 	if (n->traces)
-		fprintf(out, "%llu trace%s", (unsigned long long)n->traces, n->traces == 1 ? "" : "s");
+		how_many(&l, n->traces, "trace", "");
 	else
-		fputs("a part of a trace", out);
-	if (sim_parts_made_up(&r->parts))
-		fputs(", made up", out);
-	fprintf(out, "%s: %.1f s, %llu switches, %llu slots of tasks, %llu of them in user mode\n",
-		ui_off(out, UI_HEAD), (double)n->span_ns / 1e9, (unsigned long long)n->switches,
-		(unsigned long long)n->slots, (unsigned long long)n->user_slots);
-	fprintf(out, "live at the end of a slot: INIT %llu, SSE %llu, AVX %llu, AVX-512 %llu, AMX %llu\n",
-		(unsigned long long)n->live_init_slots, (unsigned long long)n->live_sse_slots,
-		(unsigned long long)n->live_avx_slots, (unsigned long long)n->live_avx512_slots,
-		(unsigned long long)n->live_amx_slots);
-	how_many(out, n->forks, "fork", ", ");
-	how_many(out, n->execs, "exec", ", ");
-	how_many(out, n->exits, "exit", ", ");
-	how_many(out, n->signals, "signal", " handled");
-	fprintf(out, " (%llu assumed), ", (unsigned long long)n->signals_assumed);
-	how_many(out, n->sections, "kernel section", "");
-	fprintf(out, " (%llu assumed)\n\n", (unsigned long long)n->sections_assumed);
+		say(&l, "a part of a trace");
+	say(&l, "%s: %.1f s, ", sim_parts_made_up(&r->parts) ? ", made up" : "",
+	    (double)n->span_ns / 1e9);
+	say(&l, "%llu switch%s", (unsigned long long)n->switches, n->switches == 1 ? "" : "es");
+	if (n->switches_assumed)
+		say(&l, ", %llu of them assumed", (unsigned long long)n->switches_assumed);
+	say(&l, ", %llu slots of tasks, %llu of them in user mode", (unsigned long long)n->slots,
+	    (unsigned long long)n->user_slots);
+	tell(out, &l);
+	say(&l, "live at the end of a slot: INIT %llu, SSE %llu, AVX %llu, AVX-512 %llu, AMX %llu",
+	    (unsigned long long)n->live_init_slots, (unsigned long long)n->live_sse_slots,
+	    (unsigned long long)n->live_avx_slots, (unsigned long long)n->live_avx512_slots,
+	    (unsigned long long)n->live_amx_slots);
+	tell(out, &l);
+	how_many(&l, n->forks, "fork", ", ");
+	how_many(&l, n->execs, "exec", ", ");
+	how_many(&l, n->exits, "exit", ", ");
+	how_many(&l, n->signals, "signal", " handled");
+	say(&l, " (%llu assumed), ", (unsigned long long)n->signals_assumed);
+	how_many(&l, n->sections, "kernel section", "");
+	say(&l, " (%llu assumed)", (unsigned long long)n->sections_assumed);
+	tell(out, &l);
+	fputc('\n', out);
 }
 
 static void row(struct table *t, const struct sim_result *r, const struct sim_costs *c, size_t i)
@@ -128,22 +162,27 @@ static void tasks(FILE *out, const struct sim_result *r)
 	table_free(t);
 }
 
-static void price(FILE *out, const char *of, struct sim_range x, const char *then)
+static void price(struct line *l, const char *of, struct sim_range x, const char *then)
 {
 	char buf[NUMBER_TEXT];
 
-	fprintf(out, "%s %s%s", of, range_text(buf, x.low, x.high, "-", 0), then);
+	say(l, "%s %s%s", of, range_text(buf, x.low, x.high, "-", 0), then);
 }
 
 static void prices(FILE *out, const struct sim_result *r, const struct sim_costs *c)
 {
-	fprintf(out, "\nprices: %s\n        ", c->source);
-	price(out, "save", sim_costs_save(c, &r->total), ", ");
-	price(out, "load", sim_costs_load(c, &r->total), " cycles for this mix; assumed: ");
-	price(out, "trap", c->trap, ", ");
-	price(out, "CR0.TS", c->ts, ", ");
-	price(out, "IPI", c->interrupt, ", ");
-	fputs(c->guest ? "in a guest\n" : "on bare metal\n", out);
+	struct line l = { .at = 0 };
+
+	fputc('\n', out);
+	say(&l, "prices: %s", c->source);
+	tell(out, &l);
+	price(&l, "  save", sim_costs_save(c, &r->total), ", ");
+	price(&l, "load", sim_costs_load(c, &r->total), " cycles for this mix; assumed: ");
+	price(&l, "trap", c->trap, ", ");
+	price(&l, "CR0.TS", c->ts, ", ");
+	price(&l, "IPI", c->interrupt, ", ");
+	say(&l, c->guest ? "in a guest" : "on bare metal");
+	tell(out, &l);
 }
 
 void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c)

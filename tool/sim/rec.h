@@ -26,7 +26,8 @@
 #define REC_CPUS_MAX  4096u
 
 enum rec_kind {
-	REC_SWITCH = 1, /* @cpu goes to @task; flags and arg are about the slot that ends */
+	REC_SWITCH = 1, /* @cpu goes to @task; flags and arg are about the slot that ends; REC_ASSUMED: no
+			   event says so, but what the CPU did next */
 	REC_FORK,       /* the running task @task makes @arg; a TASK came before */
 	REC_EXEC,
 	REC_EXIT,

@@ -13,6 +13,7 @@ void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more)
 {
 #define X(name) sum->name += more->name;
 	SIM_TOTALS(X)
+	SIM_TOTALS_NEW(X)
 #undef X
 }
 
@@ -145,6 +146,7 @@ static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 }
 
 /* What a reader will want next, where records lie one behind the other in a file. */
+#define DAY   86400u /* seconds */
 #define AHEAD 4096
 
 /* Two sums in one register: PART times the longest wait has fewer bits. */
@@ -330,6 +332,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 			: bad(r, "a name for a task that is not there");
 	case REC_PAUSE:
 		r->n.span_ns += rec->arg * 1000000000ull;
+		r->n.day_pauses += rec->arg >= DAY ? 1 : 0;
 		return 0;
 	case REC_LOST:
 		if (rec->flags & REC_ASSUMED)
@@ -452,6 +455,7 @@ static void add_switches(struct replay *r)
 			const uint64_t user = flags & REC_USER ? count : 0;
 
 			n->switches += count;
+			n->switches_assumed += flags & REC_ASSUMED ? count : 0;
 			n->slots += flags & REC_KERNEL ? 0 : count;
 			n->user_slots += user;
 			n->used_slots += flags & REC_USED ? user : 0;

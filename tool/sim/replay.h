@@ -23,12 +23,25 @@
 	X(sections_assumed) X(migrations) X(lost_events) X(gaps) X(odd_lines) X(observed_restores)  \
 	X(span_ns) X(cpu_ns)                                                                       \
 	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
+/* Results of earlier versions do not have these: then they are 0. */
+#define SIM_TOTALS_NEW(X) X(switches_assumed) X(day_pauses)
 
 struct sim_totals {
 #define X(name) uint64_t name;
 	SIM_TOTALS(X)
+	SIM_TOTALS_NEW(X)
 #undef X
 };
+
+/*
+ * A gap is a contradiction: a task runs on of which no switch told. One in so many switches at most is a
+ * remark; where there are more, what is missing may have been anything.
+ */
+#define SIM_GAPS_FEW 100
+static inline bool sim_has_many_gaps(const struct sim_totals *n)
+{
+	return n->gaps > n->switches / SIM_GAPS_FEW;
+}
 
 void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more);
 

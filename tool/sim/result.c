@@ -317,8 +317,12 @@ enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
 	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
 	struct sim_range d;
 
-	if (r->total.lost_events || r->total.gaps || sim_parts_holes(&r->parts))
-		return SIM_INCOMPLETE;
+	if (r->total.lost_events)
+		return SIM_LOST;
+	if (sim_parts_holes(&r->parts))
+		return SIM_HOLES;
+	if (sim_has_many_gaps(&r->total))
+		return SIM_GAPS;
 	if (!eager || !lazy)
 		return SIM_DEPENDS;
 	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);

@@ -95,7 +95,7 @@ const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, u
 			char *buf, size_t size);
 
 /* Does the verdict hold for the whole trace, over all ranges? */
-enum sim_holds { SIM_HOLDS, SIM_DEPENDS, SIM_INCOMPLETE };
+enum sim_holds { SIM_HOLDS, SIM_DEPENDS, SIM_LOST, SIM_HOLES, SIM_GAPS };
 enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c);
 
 void sim_print(FILE *out, const struct sim_result *r, const struct sim_costs *c);

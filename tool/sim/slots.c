@@ -82,8 +82,8 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 		/* It ran elsewhere by our account: we missed how it left. */
 		struct cpu *other = &s->cpus[t->cpu - 1];
 
-		if (put_gap(s, id) || slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE, REC_KERNEL,
-			      slot_arg(s, 0, other->seen)))
+		if (put_gap(s, id) || slots_put(s, REC_SWITCH, t->cpu - 1u, IDLE,
+					      REC_KERNEL | REC_ASSUMED, slot_arg(s, 0, other->seen)))
 			return -1;
 		other->task = IDLE;
 		other->user = false;
@@ -112,20 +112,20 @@ static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 {
 	const struct cpu *c = &s->cpus[id];
 	const struct task *t = &s->t.task[c->task];
-	unsigned flags = 0;
+	unsigned flags = REC_ASSUMED;
 	uint32_t n;
 
 	if (c->known && t->pid == pid)
 		return 0;
 	/* How its slot ended was missed: a program most likely was in user mode. */
 	if (c->known && !t->kernel && !t->dying)
-		flags = REC_USER | REC_USED | REC_ASSUMED;
+		flags |= REC_USER | REC_USED;
 	n = get_task(s, pid, name);
 	if (n == NO_TASK)
 		return -1;
 	if (c->known && put_gap(s, id))
 		return -1;
-	return set_running(s, id, n, flags, slot_arg(s, flags ? XST_MASK_SSE : 0, c->seen));
+	return set_running(s, id, n, flags, slot_arg(s, flags & REC_USER ? XST_MASK_SSE : 0, c->seen));
 }
 
 /* A handler that is pending runs at the first entry to user mode. */
@@ -174,7 +174,7 @@ static int finish(struct slots *s, unsigned id)
 	if (user && t->kernel && c->task != IDLE) {
 		/* Named like a kernel thread, but it has registers. */
 		t->kernel = false;
-		if (slots_put(s, REC_SWITCH, id, c->task, 0, 0))
+		if (slots_put(s, REC_SWITCH, id, c->task, REC_ASSUMED, 0))
 			return -1;
 	}
 	if (user && !t->dying && put_pending(s, id, t))
@@ -276,7 +276,8 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 		/* A kernel thread becomes a program: a usermode helper. */
 		t->kernel = false;
 		t->user_before_exec = false;
-		if (slots_put(s, REC_SWITCH, ev->cpu, c->task, 0, slot_arg(s, 0, c->seen)))
+		if (slots_put(s, REC_SWITCH, ev->cpu, c->task, REC_ASSUMED,
+			      slot_arg(s, 0, c->seen)))
 			return -1;
 		c->seen = 0;
 	}

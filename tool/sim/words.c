@@ -97,8 +97,9 @@ static const char *say_even(const struct sim_result *r, const struct sim_costs *
 	if (known) {
 		range_text(counted, e.counted.low, e.counted.high, " to ", 0);
 		snprintf(buf, size, "Break-even: eager is cheaper than lazy above %s used slots of a "
-			 "million by the counts of this trace, %s by the formula; the range is that of "
-			 "the prices, trap %s cycles, CR0.TS %s.", counted, formula, trap, ts);
+			 "million by the counts of %s, %s by the formula; the range is that of "
+			 "the prices, trap %s cycles, CR0.TS %s.", counted,
+			 r->total.traces > 1 ? "these traces" : "this trace", formula, trap, ts);
 		return buf;
 	}
 	at = snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %s used "
@@ -115,9 +116,7 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 	struct sim_range d;
 	char x[NUMBER_TEXT], y[NUMBER_TEXT];
 	/* What is missing may have been anything. */
-	const char *of = r->total.lost_events || r->total.gaps || sim_parts_holes(&r->parts)
-				 ? "Verdict on what the trace does have"
-				 : "Verdict";
+	const char *of = sim_holds(r, c) > SIM_DEPENDS ? "Verdict on what the trace does have" : "Verdict";
 	double a, b;
 
 	if (!eager || !lazy)
@@ -137,6 +136,27 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 		snprintf(buf, size, "%s: eager or lazy depends on the price of a trap and of CR0.TS: "
 			 "from %s %s in eager's favour to %s in lazy's.", of, number_text(x, -a, 2),
 			 unit(r), number_text(y, b, 2));
+	return buf;
+}
+
+/* What a verdict by measured prices is worth. */
+static const char *say_rough(const struct sim_costs *c, char *buf, size_t size)
+{
+	char stopped[100] = "";
+
+	if (!c->rough)
+		return NULL;
+	if (c->planned)
+		snprintf(stopped, sizeof(stopped), "the measurement was stopped after %u of %u blocks",
+			 c->blocks, c->planned);
+	else if (c->rough & COSTS_SHORT)
+		snprintf(stopped, sizeof(stopped), "the measurement was not done to its end");
+	snprintf(buf, size, "Rough: %s%s%s. So the prices are rough, and a verdict by them is, too.",
+		 c->rough & COSTS_LOUD      ? "when the prices were measured the machine was not quiet"
+		 : c->rough & COSTS_UNKNOWN ? "nothing says how quiet the machine was when the prices "
+					      "were measured"
+					    : "",
+		 c->rough & (COSTS_LOUD | COSTS_UNKNOWN) && stopped[0] ? ", and " : "", stopped);
 	return buf;
 }
 
@@ -167,6 +187,9 @@ static const char *say_prices(const struct sim_result *r, const struct sim_costs
 	char share[NUMBER_TEXT];
 	size_t at = 0;
 
+	if (c->fallback[0])
+		at = (size_t)snprintf(buf, size, "Prices: those of the instructions named above, for %s.",
+				      c->fallback);
 	for (int i = 0; i < REC_LIVES; i++) {
 		const enum rec_live live = (enum rec_live)i, other = sim_costs_stand_in(c, live);
 
@@ -267,19 +290,27 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 	struct reasons l = { .buf = buf, .size = size };
 	double off;
 
-	if (!d || !r->total.observed_restores)
+	if (!d || sim_parts_made_up(&r->parts))
 		return NULL;
+	if (!r->total.observed_restores) {
+		snprintf(buf, size, "Check: none; the trace has no events of restores "
+			 "(x86_fpu_regs_activated), so nothing says how well they are predicted.");
+		return buf;
+	}
 	off = 100 * ((double)d->n.n.loads - seen) / seen;
 	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has "
 				"%llu: %+.2f %%.", (unsigned long long)d->n.n.loads,
 				(unsigned long long)r->total.observed_restores, off);
 	if (fabs(off) > OFF_PERCENT) {
-		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% off. What "
-					 "the trace tells of why:", OFF_PERCENT);
+		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% off, so "
+					 "trust the counts no further. What the trace tells of why:",
+					 OFF_PERCENT);
 		why_off(&l, r, off > 0);
 		snprintf(buf + l.at, size - l.at, "%s", l.count ? "." : " nothing.");
 		return buf;
 	}
+	l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is within %d %%, so what is counted of "
+				 "restores is to be trusted.", OFF_PERCENT);
 	/* A piece does not know what events its trace has; its last one does. */
 	if (r->total.traces_with_sections || !r->total.traces)
 		return buf;
@@ -297,14 +328,40 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 
 static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
 {
-	if (r->total.lost_events)
-		snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of "
-			 "what happened.", (unsigned long long)r->total.lost_events);
-	else if (r->total.gaps)
-		snprintf(buf, size, "Gaps: at %llu place%s the trace contradicts itself, as if events had "
-			 "been taken out.", (unsigned long long)r->total.gaps,
-			 r->total.gaps == 1 ? "" : "s");
-	return r->total.lost_events || r->total.gaps ? buf : NULL;
+	if (!r->total.lost_events)
+		return NULL;
+	snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of what "
+		 "happened.", (unsigned long long)r->total.lost_events);
+	return buf;
+}
+
+static const char *say_gaps(const struct sim_result *r, char *buf, size_t size)
+{
+	const struct sim_totals *n = &r->total;
+	char share[NUMBER_TEXT];
+
+	if (!n->gaps)
+		return NULL;
+	snprintf(buf, size, "Gaps: at %llu place%s, %s %% of its %llu switches, the trace contradicts "
+		 "itself, as if events had been taken out. %s", (unsigned long long)n->gaps,
+		 n->gaps == 1 ? "" : "s",
+		 number_text(share, 100 * (double)n->gaps / (double)(n->switches ? n->switches : 1), 2),
+		 (unsigned long long)n->switches,
+		 sim_has_many_gaps(n) ? "That is more than 1 %, so all of this is about a part of what "
+					"happened."
+				      : "Up to 1 % that changes little, and the counts are taken as "
+					"they are.");
+	return buf;
+}
+
+static const char *say_pauses(const struct sim_result *r, char *buf, size_t size)
+{
+	if (!r->total.day_pauses)
+		return NULL;
+	snprintf(buf, size, "Pause: for more than a day there is no event, %llu time%s. It is counted as "
+		 "time, and makes every share of a CPU smaller.",
+		 (unsigned long long)r->total.day_pauses, r->total.day_pauses == 1 ? "" : "s");
+	return buf;
 }
 
 static const char *say_odd(const struct sim_result *r, char *buf, size_t size)
@@ -340,16 +397,19 @@ static const char *say_made_up(const struct sim_result *r, char *buf, size_t siz
 const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
 			char *buf, size_t size)
 {
-	for (unsigned i = 0, said = 0; i < 10; i++) {
+	for (unsigned i = 0, said = 0; i < 13; i++) {
 		const char *p = i == 0 ? say_use(r, c, buf, size)
 			      : i == 1 ? say_even(r, c, buf, size)
 			      : i == 2 ? say_verdict(r, c, buf, size)
-			      : i == 3 ? say_best(r, c, buf, size)
-			      : i == 4 ? say_check(r, buf, size)
-			      : i == 5 ? say_lost(r, buf, size)
-			      : i == 6 ? say_odd(r, buf, size)
-			      : i == 7 ? say_parts(r, buf, size)
-			      : i == 8 ? say_prices(r, c, buf, size)
+			      : i == 3 ? say_rough(c, buf, size)
+			      : i == 4 ? say_best(r, c, buf, size)
+			      : i == 5 ? say_check(r, buf, size)
+			      : i == 6 ? say_lost(r, buf, size)
+			      : i == 7 ? say_gaps(r, buf, size)
+			      : i == 8 ? say_odd(r, buf, size)
+			      : i == 9 ? say_parts(r, buf, size)
+			      : i == 10 ? say_pauses(r, buf, size)
+			      : i == 11 ? say_prices(r, c, buf, size)
 				       : say_made_up(r, buf, size);
 
 		if (p && said++ == paragraph)
