@@ -30,17 +30,26 @@ if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/.stamp" 2>/dev/null)" != 
     rm -f "$log"
     echo "$stamp" >"$folder/.stamp"
 fi
-# Ninja shows its own progress on a terminal; elsewhere only what went wrong is of interest.
+# Ninja shows its own progress on a terminal; elsewhere only that it takes a while, and what went wrong,
+# is of interest.
 if [ -t 1 ]; then
     exec ninja -C "$folder" "$@"
 fi
 log=$(mktemp) || exit 1
+ninja -C "$folder" -n "$@" >"$log" 2>&1
+if grep -q 'no work to do' "$log"; then
+    rm -f "$log"
+    exit 0
+fi
+began=$(date +%s)
+echo "building in $folder: the first time takes minutes"
 ninja -C "$folder" "$@" >"$log" 2>&1
 status=$?
 if [ $status -ne 0 ]; then
     cat "$log"
 else
     grep -A 5 'warning:' "$log"
+    echo "built in $folder: $(($(date +%s) - began)) s"
 fi
 rm -f "$log"
 exit $status
