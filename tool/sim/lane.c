@@ -78,7 +78,9 @@ void lane_begin_cpu(struct lane *l, unsigned id)
 	cpu->world = &l->worlds[id];
 	if (xst_cpu_init(&l->sys, cpu, id) || xst_cpu_set_policy(cpu, l->policy, XST_FORCE, NULL))
 		abort();
+	/* What the bring-up does is no work of a policy. */
 	xst_cpu_reset_counters(cpu);
+	l->worlds[id].ts_writes = l->worlds[id].init_reads = l->worlds[id].interrupts = 0;
 }
 
 void lane_begin_task(struct lane *l, unsigned task)
