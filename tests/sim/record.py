@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -23,7 +24,8 @@ def record():
     error(run("record", "--with", "perf", "-o", at("r.xst"), "--", "true", env={"XSTATE_PERF": "false"}), 3,
           "cannot record", "record where perf refuses")
     check(not os.path.exists(at("r.xst")), "a trace of nothing")
-    r = run("record", "--with", "perf", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
+    unwritable()
+    r = run("record", "-j", "--with", "perf", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
             "for i in 1 2 3 4 5 6 7 8; do ls / >/dev/null; done")
     if r.returncode == 3:
         print("not recorded by perf here:", r.stderr.decode().strip())
@@ -32,6 +34,13 @@ def record():
     [a] = sim(at("r.xst"))
     [b] = sim(at("perf.data"))
     check(counts(a) == counts(b), "perf.data and what was made of it differ")
+    said = json.loads(r.stdout)
+    documented(said)
+    for key in "switches", "switches_assumed", "gaps", "lost_events", "user_slots":
+        check(said[key] == a["totals"][key], f"{key}: record says {said[key]}, sim {a['totals'][key]}")
+    check(f", {said['switches_assumed']} of them assumed," in r.stderr.decode() and
+          re.search(rf" lost, {said['gaps']} gaps?\n", r.stderr.decode()), f"recorded: {r.stderr}")
+    torn()
     check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
     error(run("sim", "-", data=open(at("perf.data"), "rb").read()), 2, "must be a file", "perf.data on stdin")
     # A buffer too small for the machine's events: what is lost is said.
@@ -85,6 +94,33 @@ def record():
     # What is wrong with perf is not taken for the end of the trace.
     open(at("perf"), "w").write("#!/bin/sh\nperf \"$@\" | head -n 40\nkill -SEGV $$\n")
     error(run("sim", at("perf.data"), env={"XSTATE_PERF": at("perf")}), 2, "falls over it", "perf that crashes")
+
+
+def unwritable():
+    """Who may not record is told so, and not only that there is no place for perf's file."""
+    if os.geteuid():
+        return
+    os.chmod(tmp.name, 0o711)
+    shutil.copy(XSTATE, at("xs"))
+    os.mkdir(at("locked"), 0o755)
+    r = subprocess.run([at("xs"), "record", "--with", "perf", "-o", "/dev/null", "--", "true"], user=65534, group=65534,
+                       extra_groups=[], capture_output=True, timeout=60, cwd="/", env={**os.environ, "TMPDIR": at("locked")})
+    error(r, 3, "no temporary file can be made in " + at("locked"), "record by nobody")
+    check(b"needs root" in r.stderr, f"record by nobody: {r.stderr}")
+
+
+def torn():
+    """Events that are missing though none was reported lost: record tells the gaps, and what to do."""
+    open(at("perf"), "w").write("#!/bin/sh\n[ $1 = script ] || exec perf \"$@\"\n"
+                                "perf \"$@\" | awk '!/sched_switch:/ || ++n % 5'\n")
+    os.chmod(at("perf"), 0o755)
+    r = run("record", "-j", "--with", "perf", "-o", at("torn.xst"), "--", "sh", "-c",
+            "for i in 1 2 3 4 5 6 7 8; do ls / >/dev/null; done", env={"XSTATE_PERF": at("perf")})
+    check(r.returncode == 0, f"record with gaps: {r.stderr}")
+    said, [doc] = json.loads(r.stdout), sim(at("torn.xst"))
+    check(said["gaps"] == doc["totals"]["gaps"] > said["switches"] / 100 and not said["lost_events"] and
+          doc["holds"] == "contradictions" and b"though nobody reported" in r.stderr and b"--buffer" in r.stderr,
+          f"gaps: {said} {r.stderr}")
 
 
 def dat():

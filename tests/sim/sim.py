@@ -249,6 +249,8 @@ def monoid():
     check(counts(one) == counts(single) and one["totals"] == single["totals"], "one result merged is another")
     both = sim(*texts)[0]
     check(counts(both) == counts(merge(files[0], files[1])), "two traces in one run are not their sum")
+    check(any("by the counts of these traces" in v for v in both["verdict"]) and
+          any("by the counts of this trace" in v for v in single["verdict"]), "whose counts")
     # Pieces of one trace, each begun where the one before ended, add up to it exactly.
     for i, (args, cut) in enumerate([([texts[0]], 61), ([texts[1]], 7),
                                      (["--synthetic", "slots=3000,use=0.6,cpus=3,idle=0.2"], 500)]):
@@ -456,6 +458,11 @@ def synthetic():
     docs = sim("--synthetic", "slots=3000", "--sweep", "4")
     check([round(d["used_slots_per_million"], -5) for d in docs] == [0, 300000, 500000, 700000, 1000000] or
           [round(d["used_slots_per_million"] / 250000) for d in docs] == [0, 1, 2, 3, 4], "sweep")
+    # A row of a sweep has the share asked for, and what came of it.
+    out = run("sim", "--synthetic", "slots=3000", "--sweep", "4").stdout.decode().splitlines()
+    check(out[1].split()[:3] == ["use", "asked", "used"] and [l.split()[:2] for l in out[2:]] == [
+        [f"{i / 4:.3f}", f"{d['totals']['used_slots'] / d['totals']['slots']:.3f}"] for i, d in enumerate(docs)],
+        f"a sweep's table: {out}")
     # Above the break-even eager is cheaper, below it lazy is; in between it depends.
     for use, words in [(0.02, "lazy beats eager"), (0.9, "eager beats lazy"), (0.3, "depends on the price")]:
         [doc] = sim("--synthetic", f"use={use},slots=20000")
