@@ -120,24 +120,73 @@ static uint64_t lost_samples(const uint8_t *file, uint64_t size)
 	return sum;
 }
 
-static uint64_t lost_in_file(const char *path)
+/* The file in memory, read only; NULL when it is none. */
+static const uint8_t *map_file(const char *path, uint64_t *size)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t lost = 0;
+	void *file = MAP_FAILED;
 	struct stat st;
-	void *file;
 
 	if (fd < 0)
-		return 0;
+		return NULL;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		*size = (uint64_t)st.st_size;
 		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			lost = lost_samples(file, (uint64_t)st.st_size);
-			munmap(file, (size_t)st.st_size);
-		}
 	}
 	close(fd);
+	return file == MAP_FAILED ? NULL : file;
+}
+
+static uint64_t lost_in_file(const char *path)
+{
+	uint64_t size = 0, lost = 0;
+	const uint8_t *file = map_file(path, &size);
+
+	if (file) {
+		lost = lost_samples(file, size);
+		munmap((void *)(uintptr_t)file, (size_t)size);
+	}
 	return lost;
+}
+
+#define FEATURES   72u /* where the header has a bit for each section behind the data */
+#define EVENT_DESC 12u /* the names of the events that were asked for */
+
+/* Was @event asked for? The sections' places are behind the data, in the order of their bits. */
+static bool asks_for(const uint8_t *file, uint64_t size, const char *event)
+{
+	struct perf_header head;
+	uint64_t bits, place, desc[2];
+
+	if (size < FEATURES + sizeof(bits))
+		return false;
+	memcpy(&head, file, sizeof(head));
+	memcpy(&bits, file + FEATURES, sizeof(bits));
+	if (memcmp(head.magic, "PERFILE2", 8) || head.size < FEATURES + sizeof(bits) ||
+	    !(bits >> EVENT_DESC & 1) || head.data > size || head.data_size > size - head.data)
+		return false;
+	place = head.data + head.data_size +
+		sizeof(desc) * (uint64_t)__builtin_popcountll(bits & ((1ull << EVENT_DESC) - 1));
+	if (place > size || size - place < sizeof(desc))
+		return false;
+	memcpy(desc, file + place, sizeof(desc));
+	return desc[0] <= size && desc[1] <= size - desc[0] &&
+	       memmem(file + desc[0], (size_t)desc[1], event, strlen(event));
+}
+
+/* Returns of handlers that do not happen are told from those that were not recorded. */
+static int tell_events(const char *path, const struct trace_sink *sink)
+{
+	const struct trace_event sees = { .kind = TRACE_SIGRETURNS, .pid = -1 };
+	uint64_t size = 0;
+	const uint8_t *file = map_file(path, &size);
+	bool asked;
+
+	if (!file)
+		return 0;
+	asked = asks_for(file, size, "sys_enter_rt_sigreturn");
+	munmap((void *)(uintptr_t)file, (size_t)size);
+	return asked ? sink->event(sink->arg, &sees) : 0;
 }
 
 int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct trace_tally *tally,
@@ -160,6 +209,8 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
 	result = trace_input_of(&in, fd, path);
 	if (result)
 		snprintf(sentence, sizeof(sentence), "%s: %s", path, in.why);
+	else if (tell_events(path, sink))
+		result = -1;
 	else
 		result = trace_read_text(&in, sink, tally, sentence, sizeof(sentence));
 	trace_input_close(&in);

@@ -322,6 +322,17 @@ static int lost_line(const char *p, const char *end, struct trace_event *ev)
 	return 1;
 }
 
+/* perf script --header names the events that were asked for, whether there are any or not. */
+static int note_line(const char *p, const char *end, struct trace_event *ev)
+{
+	const char *name = find(p, end, " event : name = ");
+
+	if (!name || !find(name, end, "sys_enter_rt_sigreturn"))
+		return 0;
+	ev->kind = TRACE_SIGRETURNS;
+	return 1;
+}
+
 /* Lines that no trace is without: comments, and what trace-cmd prints first. */
 static int other_line(const char *p, const char *end, struct trace_event *ev)
 {
@@ -329,7 +340,9 @@ static int other_line(const char *p, const char *end, struct trace_event *ev)
 
 	while (p < end && *p == ' ')
 		p++;
-	if (p == end || *p == '#')
+	if (p < end && *p == '#')
+		return note_line(p, end, ev);
+	if (p == end)
 		return 0;
 	/* "CPU:1 [LOST 12 EVENTS]", "PERF_RECORD_LOST lost 12" */
 	if (lost)
@@ -469,6 +482,8 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 
 	t->lines++;
 	got = trace_text_event(p, end, &ev);
+	if (got > 0 && ev.kind == TRACE_SIGRETURNS)
+		return sink->event(sink->arg, &ev);
 	if (got > 0) {
 		t->events++;
 		if (ev.kind == TRACE_LOST && ev.flag) {

@@ -2,14 +2,70 @@
 /* Records on their way out. */
 #include "sim/rec_out.h"
 
+#include <stdlib.h>
+
 #define NS 1000000000u
 
 int rec_out_flush(struct rec_out *o)
 {
 	const size_t n = o->fill;
 
+	if (o->holding && o->held_count + n <= REC_HELD) {
+		memcpy(o->held + o->held_count, o->batch, n * sizeof(*o->batch));
+		o->held_count += n;
+		o->fill = 0;
+		return 0;
+	}
+	if (o->holding) {
+		o->held_over = true;
+		return rec_out_release(o, false);
+	}
 	o->fill = 0;
 	return n ? o->give(o->arg, o->batch, n) : 0;
+}
+
+int rec_out_hold(struct rec_out *o)
+{
+	if (o->holding || o->held_over)
+		return 0;
+	if (rec_out_flush(o))
+		return -1;
+	if (!o->held)
+		o->held = malloc(REC_HELD * sizeof(*o->held));
+	o->holding = o->held;
+	o->held_over = !o->held;
+	return 0;
+}
+
+static void open_signals(struct rec *recs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (recs[i].kind == REC_SIGNAL && !(recs[i].flags & REC_ASSUMED))
+			recs[i].flags |= REC_OPEN;
+}
+
+int rec_out_release(struct rec_out *o, bool open)
+{
+	const size_t count = o->held_count;
+
+	if (!o->holding)
+		return 0;
+	if (open) {
+		open_signals(o->held, count);
+		open_signals(o->batch, o->fill);
+	}
+	o->holding = false;
+	o->held_count = 0;
+	for (size_t i = 0; i < count; i += REC_BATCH)
+		if (o->give(o->arg, o->held + i, count - i < REC_BATCH ? count - i : REC_BATCH))
+			return -1;
+	return rec_out_flush(o);
+}
+
+void rec_out_end(struct rec_out *o)
+{
+	free(o->held);
+	o->held = NULL;
 }
 
 int rec_out_add(struct rec_out *o, struct rec r)

@@ -5,7 +5,10 @@
 
 #include "sim/rec.h"
 
+#include <stdbool.h>
+
 #define REC_BATCH 4096u
+#define REC_HELD  (1u << 17) /* 2 MiB */
 
 struct rec_out {
 	int (*give)(void *arg, struct rec *recs, size_t count); /* 0, or -1: stop */
@@ -14,6 +17,10 @@ struct rec_out {
 	uint32_t written;
 	size_t fill;
 	struct rec batch[REC_BATCH];
+	/* what is not to be given away yet */
+	struct rec *held;
+	size_t held_count;
+	bool holding, held_over; /* over: they were more than there is room for */
 };
 
 /**
@@ -22,6 +29,9 @@ struct rec_out {
  * rec_out_add() - one that is complete.
  * rec_out_name() - the NAME that belongs to the record before.
  * rec_out_flush() - give away what is there.
+ * rec_out_hold() - what comes now is kept back, for it may have to be otherwise: as many as there is
+ * room for, then all are given away as they are.
+ * rec_out_release() - it is known now; @open: handlers' returns have records of their own.
  *
  * Return: 0; -1 when nothing more is wanted.
  */
@@ -30,5 +40,8 @@ int rec_out_put(struct rec_out *o, enum rec_kind kind, unsigned cpu, uint32_t ta
 int rec_out_add(struct rec_out *o, struct rec r);
 int rec_out_name(struct rec_out *o, const char *name);
 int rec_out_flush(struct rec_out *o);
+int rec_out_hold(struct rec_out *o);
+int rec_out_release(struct rec_out *o, bool open);
+void rec_out_end(struct rec_out *o);
 
 #endif

@@ -324,9 +324,17 @@ static bool is_program(const struct slots *s, const struct cpu *c)
 	return !t->kernel && !t->gone;
 }
 
+/* It is known that returns of handlers have events. */
+static int shows_returns(struct slots *s)
+{
+	s->sigreturns = true;
+	return rec_out_release(&s->out, true);
+}
+
 static int take(struct slots *s, const struct trace_event *ev)
 {
 	struct cpu *c = &s->cpus[ev->cpu];
+	bool late;
 
 	/* It does something else: wait() has returned. */
 	if (ev->kind != TRACE_SWITCH && ev->kind != TRACE_MIGRATE && ev->kind != TRACE_SECTION)
@@ -354,17 +362,19 @@ static int take(struct slots *s, const struct trace_event *ev)
 		return 0;
 	case TRACE_SIGNAL:
 		s->has |= REC_HAS_SIGNALS;
-		return ev->flag && is_program(s, c)
-			       ? slots_put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0,
-				     0)
-			       : 0;
-	case TRACE_SIGRETURN:
-		/* The first one tells that this trace has them; its handler was taken to return. */
-		if (!s->sigreturns || !is_program(s, c)) {
-			s->sigreturns = true;
+		if (!ev->flag || !is_program(s, c))
 			return 0;
-		}
-		return slots_put(s, REC_SIGRETURN, ev->cpu, c->task, 0, 0);
+		/* Does this trace show returns? If one comes before there are too many records, it does. */
+		if (!s->sigreturns && rec_out_hold(&s->out))
+			return -1;
+		return slots_put(s, REC_SIGNAL, ev->cpu, c->task, s->sigreturns ? REC_OPEN : 0, 0);
+	case TRACE_SIGRETURN:
+		/* Too late for the records: its handler was taken to return. */
+		late = !s->sigreturns && s->out.held_over;
+		if (shows_returns(s))
+			return -1;
+		return late || !is_program(s, c) ? 0
+		       : slots_put(s, REC_SIGRETURN, ev->cpu, c->task, 0, 0);
 	case TRACE_SECTION:
 		s->has |= REC_HAS_SECTIONS;
 		return slots_put(s, REC_SECTION, ev->cpu, c->task, 0, 0);
@@ -380,10 +390,8 @@ int slots_event(void *arg, const struct trace_event *ev)
 
 	if (ev->kind == TRACE_LOST)
 		return slots_put(s, REC_LOST, 0, 0, 0, ev->arg);
-	if (ev->kind == TRACE_SIGRETURNS) {
-		s->sigreturns = true;
-		return 0;
-	}
+	if (ev->kind == TRACE_SIGRETURNS)
+		return shows_returns(s);
 	if (ev->cpu >= TRACE_CPUS_MAX) {
 		s->t.why = "a CPU's number is out of range";
 		return -1;
@@ -449,7 +457,7 @@ int slots_end(struct slots *s)
 	/* Restores of slots that still go on, and of those that had too many. */
 	for (unsigned i = 0; i < TRACE_CPUS_MAX; i++)
 		left += s->cpus[i].seen;
-	if (slots_put(s, REC_END, 0, left, s->has, 0))
+	if (rec_out_release(&s->out, false) || slots_put(s, REC_END, 0, left, s->has, 0))
 		return -1;
 	return rec_out_flush(&s->out);
 }
@@ -477,6 +485,7 @@ void slots_free(struct slots *s)
 	if (!s)
 		return;
 	tasks_end(&s->t);
+	rec_out_end(&s->out);
 	free(s);
 }
 
