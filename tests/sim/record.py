@@ -42,6 +42,14 @@ def record():
           re.search(rf" lost, {said['gaps']} gaps?\n", r.stderr.decode()), f"recorded: {r.stderr}")
     torn()
     check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
+    # That returns of handlers were recorded is known, though there be none.
+    open(at("perf"), "w").write("#!/bin/sh\nperf \"$@\" | grep -v sigreturn\n")
+    os.chmod(at("perf"), 0o755)
+    r = run("sim", "-j", at("perf.data"), env={"XSTATE_PERF": at("perf")})
+    check(r.returncode == 0, f"no returns: {r.stderr}")
+    known, t = b"sys_enter_rt_sigreturn" in open(at("perf.data"), "rb").read(), json.loads(r.stdout)["totals"]
+    print(f"{t['signals']} signals, returns recorded: {known}")
+    check(t["returns_assumed"] == (0 if known else t["signals"]), f"no returns: {t}")
     error(run("sim", "-", data=open(at("perf.data"), "rb").read()), 2, "must be a file", "perf.data on stdin")
     # A buffer too small for the machine's events: what is lost is said.
     r = run("record", "--with", "perf", "--buffer", "4", "-o", at("lost.xst"), "--keep", at("lost.data"), "--",

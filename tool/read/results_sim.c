@@ -8,7 +8,8 @@
  *     used_slots, digest_slots, blocked_slots <= user_slots = live_init_slots + ... + live_amx_slots
  *     slots, user_slots, switches_assumed <= switches; day_pauses <= records
  *     switches + forks + execs + exits + signals + sections + migrations + traces <= records
- *     signals_assumed <= signals, sections_assumed <= sections
+ *     signals_assumed <= signals, returns_assumed <= signals, sections_assumed <= sections
+ *     signal_frames <= signal_turns
  *     traces_with_... <= traces = the parts that no further piece follows
  *     observed_restores <= 255 * switches + 2^32 * parts: what a record has room for
  *   A slot ends behind its beginning, and at most 4096 CPUs are in one where a piece begins:
@@ -148,6 +149,8 @@ static int check_totals(const struct sums *s)
 	MOST(day_pauses, records);
 	MOST(user_slots, switches);
 	MOST(signals_assumed, signals);
+	MOST(returns_assumed, signals);
+	MOST(signal_frames, signal_turns);
 	MOST(sections_assumed, sections);
 	MOST(traces_with_fpu, traces);
 	MOST(traces_with_restores, traces);

@@ -277,7 +277,10 @@ static void words(struct report *r, const struct result *result)
 	if (!strcmp(holds, "over-all-prices"))
 		fputs("<p>The verdict on eager and lazy holds over all prices.</p>\n", out);
 	else if (!strcmp(holds, "depends-on-prices"))
-		fputs("<p>The verdict on eager and lazy depends on the prices.</p>\n", out);
+		fprintf(out, "<p>The verdict on eager and lazy depends on the prices%s.</p>\n",
+		        result_number(totals_of(result), "signal_turns") > 0
+		                ? " or on what handlers of signals touch"
+		                : "");
 	else
 		fputs("<p>No verdict holds for what was not seen.</p>\n", out);
 }

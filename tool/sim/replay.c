@@ -75,6 +75,17 @@ static void mark_used(struct replay *r, struct rec *rec)
 		rec->flags |= REC_USED;
 }
 
+/* A slot is over in which handlers ran. */
+static __attribute__((noinline)) void end_handlers(struct replay *r, struct machine_cpu *c,
+						   unsigned flags)
+{
+	if ((flags & REC_USER) && (flags & REC_USED)) {
+		r->n.signal_frames += c->frames;
+		r->n.signal_turns += c->turns;
+	}
+	c->frames = c->turns = 0;
+}
+
 static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
 {
 	if (!r->why)
@@ -198,6 +209,8 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 		memcpy(&second, &rec->cpu, sizeof(second));
 	}
 	flags = second >> 24 & 0xff;
+	if (UNLIKELY(c->turns))
+		end_handlers(r, c, flags);
 	/* Without branches: what comes is as random as programs are. */
 	n = next & ((uint64_t)(flags & REC_KERNEL) - 1);
 	if (UNLIKELY(n > r->machine.task_count))
@@ -295,9 +308,13 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	case REC_EXEC:
 		r->n.execs++;
 		mark_used(r, rec);
+		if (here)
+			end_handlers(r, &r->machine.cpus[rec->cpu], rec->flags);
 		return here ? 0 : bad(r, "an exec of a task that does not run");
 	case REC_EXIT:
 		mark_used(r, rec);
+		if (here)
+			end_handlers(r, &r->machine.cpus[rec->cpu], rec->flags);
 		r->n.exits++;
 		if (*is == IS_DEAD || (*is == IS_RUNNING && !here))
 			return bad(r, "a task exits that is not there");
@@ -306,9 +323,17 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	case REC_SIGNAL:
 		r->n.signals++;
 		r->n.signals_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
-		return here ? 0 : bad(r, "a signal of a task that does not run");
+		r->n.returns_assumed += rec->flags & (REC_ASSUMED | REC_OPEN) ? 0 : 1;
+		if (!here)
+			return bad(r, "a signal of a task that does not run");
+		r->machine.cpus[rec->cpu].frames++;
+		r->machine.cpus[rec->cpu].turns += rec->flags & REC_OPEN ? 1 : 2;
+		return 0;
 	case REC_SIGRETURN:
-		return here ? 0 : bad(r, "a handler returns in a task that does not run");
+		if (!here)
+			return bad(r, "a handler returns in a task that does not run");
+		r->machine.cpus[rec->cpu].turns++;
+		return 0;
 	case REC_SECTION:
 		r->n.sections++;
 		r->n.sections_assumed += rec->flags & REC_ASSUMED ? 1 : 0;

@@ -19,13 +19,22 @@
 	X(traces) X(records) X(switches) X(slots) X(user_slots) X(used_slots) X(digest_slots)      \
 	X(blocked_slots)                                                                           \
 	X(live_init_slots) X(live_sse_slots) X(live_avx_slots) X(live_avx512_slots)                \
-	X(live_amx_slots) X(forks) X(execs) X(exits) X(signals) X(signals_assumed) X(sections)     \
+	X(live_amx_slots) X(forks) X(execs) X(exits) X(signals) X(signals_assumed)                 \
+	X(sections)                                                                                \
 	X(sections_assumed) X(migrations) X(lost_events) X(gaps) X(odd_lines) X(observed_restores)  \
 	X(span_ns) X(cpu_ns)                                                                       \
 	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
 /* Results of earlier versions do not have these: then they are 0. */
-#define SIM_TOTALS_NEW(X) X(switches_assumed) X(day_pauses)
+#define SIM_TOTALS_NEW(X)                                                                          \
+	X(switches_assumed) X(day_pauses) X(returns_assumed) X(signal_frames) X(signal_turns)
 
+/*
+ * returns_assumed: signals the trace has, but not whether their handlers returned.
+ * signal_turns: in slots that used the registers, beginnings of handlers and returns from them. After
+ * each the registers are others, and may be touched anew; that the engine is told of one touch at the
+ * slot's end is the least there can have been. signal_frames: those that begin a handler, for which what
+ * was touched before is written.
+ */
 struct sim_totals {
 #define X(name) uint64_t name;
 	SIM_TOTALS(X)

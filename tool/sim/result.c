@@ -258,13 +258,41 @@ static struct sim_costs costs_for(const struct sim_costs *c, const struct sim_ro
 	return own;
 }
 
+struct lane_counts sim_row_counts(const struct sim_result *r, const struct sim_row *row, bool most)
+{
+	struct lane_counts n = row->n;
+
+	if (!most || row->policy.load != XST_LOAD_FIRST_USE)
+		return n;
+	/* The trap clears TS; the next handler, or return from one, takes the registers, and sets it. */
+	n.n.traps += r->total.signal_turns;
+	n.n.loads += r->total.signal_turns;
+	n.ts_writes += 2 * r->total.signal_turns;
+	n.n.saves += r->total.signal_frames;
+	return n;
+}
+
 struct sim_range sim_row_cycles(const struct sim_result *r, const struct sim_costs *c, size_t i)
 {
 	const struct sim_row *row = &r->rows[i];
 	const struct sim_costs own = costs_for(c, row);
 
-	return sim_costs_of(&own, &r->total, &row->n,
-			    row->extra.clear_on_block ? (double)r->total.blocked_slots : 0);
+	const double clears = row->extra.clear_on_block ? (double)r->total.blocked_slots : 0;
+	const struct lane_counts most = sim_row_counts(r, row, true);
+
+	return (struct sim_range){ sim_costs_of(&own, &r->total, &row->n, clears).low,
+				   sim_costs_of(&own, &r->total, &most, clears).high };
+}
+
+struct sim_range sim_row_between(const struct sim_result *r, const struct sim_costs *c,
+				 const struct sim_row *a, const struct sim_row *b)
+{
+	const struct lane_counts x = sim_row_counts(r, a, true), y = sim_row_counts(r, b, true);
+	const struct sim_range least = sim_costs_between(c, &r->total, &a->n, &b->n);
+	const struct sim_range most = sim_costs_between(c, &r->total, &x, &y);
+
+	/* In between it lies between, since all of it are sums of counts times prices. */
+	return (struct sim_range){ fmin(least.low, most.low), fmax(least.high, most.high) };
 }
 
 bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, struct sim_even *out)
@@ -272,6 +300,7 @@ bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, stru
 	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
 	const struct sim_range save = sim_costs_save(c, &r->total), load = sim_costs_load(c, &r->total);
 	const struct sim_totals *n = &r->total;
+	struct lane_counts most;
 	struct sim_range a, b;
 
 	memset(out, 0, sizeof(*out));
@@ -288,7 +317,7 @@ bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, stru
 	 * Every save, load and trap of lazy comes from a slot that used the registers, so its cost
 	 * grows in proportion to them, while eager's stays.
 	 */
-	a = sim_costs_of(c, n, &eager->n, 0);
+	most = sim_row_counts(r, lazy, true);
 	b = sim_costs_of(c, n, &lazy->n, 0);
 	if (!(b.low > 0))
 		return false;
@@ -303,7 +332,7 @@ bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, stru
 		}
 		a = sim_costs_of(&one, n, &eager->n, 0);
 		b = sim_costs_of(&one, n, &lazy->n, 0);
-		even[0] = out->used * a.low / b.high;
+		even[0] = out->used * a.low / sim_costs_of(&one, n, &most, 0).high;
 		even[1] = out->used * a.high / b.low;
 		out->counted.low = end ? fmin(out->counted.low, even[0]) : even[0];
 		out->counted.high = end ? fmax(out->counted.high, even[1]) : even[1];
@@ -325,6 +354,6 @@ enum sim_holds sim_holds(const struct sim_result *r, const struct sim_costs *c)
 		return SIM_GAPS;
 	if (!eager || !lazy)
 		return SIM_DEPENDS;
-	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
+	d = sim_row_between(r, c, eager, lazy);
 	return d.low > 0 || d.high < 0 ? SIM_HOLDS : SIM_DEPENDS;
 }

@@ -83,7 +83,20 @@ void sim_result_free(struct sim_result *r);
 bool sim_row_add(struct sim_result *r, const char *name, const struct xst_policy *policy,
 		 const char *hypothesis);
 
+/**
+ * sim_row_counts() - a row's counts at one end of what handlers, and programs behind them, may have
+ * touched: nothing until their slot ended, as in @row->n, or with @most all of what
+ * totals.signal_turns counts. That differs where a policy waits for the first use.
+ */
+struct lane_counts sim_row_counts(const struct sim_result *r, const struct sim_row *row, bool most);
+
+/**
+ * sim_row_cycles() - over all prices, and all that handlers may have touched.
+ * sim_row_between() - what @a costs more than @b, both in the same case.
+ */
 struct sim_range sim_row_cycles(const struct sim_result *r, const struct sim_costs *c, size_t row);
+struct sim_range sim_row_between(const struct sim_result *r, const struct sim_costs *c,
+				 const struct sim_row *a, const struct sim_row *b);
 const struct sim_row *sim_row_find(const struct sim_result *r, const char *name);
 bool sim_result_even(const struct sim_result *r, const struct sim_costs *c, struct sim_even *out);
 

@@ -25,7 +25,7 @@ static bool cheapest(const struct sim_result *r, const struct sim_costs *c, size
 	*best = found;
 	for (size_t i = 0; i < r->row_count; i++)
 		if (i != found && !r->rows[i].hypothesis[0] &&
-		    sim_costs_between(c, &r->total, &r->rows[found].n, &r->rows[i].n).high > 0)
+		    sim_row_between(r, c, &r->rows[found], &r->rows[i]).high > 0)
 			return false;
 	return true;
 }
@@ -83,10 +83,46 @@ static void say_not_counted(const struct sim_result *r, char *buf, size_t size)
 		snprintf(buf, size, "it cannot be counted where lazy was never trapped.");
 }
 
+#define MILLION 1e6
+
+/* Above which share eager is cheaper; where that is more than all slots, at none. */
+static void even_range(char *buf, size_t size, struct sim_range x)
+{
+	char text[NUMBER_TEXT];
+
+	if (x.low > MILLION)
+		snprintf(buf, size, "at no share of slots");
+	else if (x.high > MILLION)
+		snprintf(buf, size, "above %s used slots of a million, or at no share of slots,",
+			 number_text(text, x.low, 0));
+	else
+		snprintf(buf, size, "above %s used slots of a million",
+			 range_text(text, x.low, x.high, " to ", 0));
+}
+
+/* The counts and the formula tell two stories: what each takes a slot for. */
+static void say_apart(const struct sim_result *r, const struct sim_even *e, char *buf, size_t size)
+{
+	const struct sim_row *eager = sim_row_find(r, "eager"), *lazy = sim_row_find(r, "lazy");
+	const double slots = (double)r->total.slots, used = (double)r->total.used_slots;
+	const uint64_t most = sim_row_counts(r, lazy, true).n.traps;
+	const double apart[] = { e->counted.low / e->formula.low, e->counted.high / e->formula.high };
+	char saves[NUMBER_TEXT], loads[NUMBER_TEXT], traps[NUMBER_TEXT];
+
+	if (fmax(apart[0], apart[1]) <= 2 && fmin(apart[0], apart[1]) >= 0.5)
+		return;
+	snprintf(buf, size, " The two differ since the formula takes a save and a restore for each slot, "
+		 "and a trap for each used one; here eager makes %s saves and %s restores a slot, and lazy "
+		 "%s traps a used slot.",
+		 number_text(saves, (double)eager->n.n.saves / slots, 2),
+		 number_text(loads, (double)eager->n.n.loads / slots, 2),
+		 range_text(traps, (double)lazy->n.n.traps / used, (double)most / used, " to ", 2));
+}
+
 static const char *say_even(const struct sim_result *r, const struct sim_costs *c, char *buf,
 			    size_t size)
 {
-	char formula[NUMBER_TEXT], counted[NUMBER_TEXT], trap[NUMBER_TEXT], ts[NUMBER_TEXT];
+	char formula[NUMBER_TEXT], counted[240], trap[NUMBER_TEXT], ts[NUMBER_TEXT];
 	struct sim_even e;
 	const bool known = sim_result_even(r, c, &e);
 	int at;
@@ -95,17 +131,54 @@ static const char *say_even(const struct sim_result *r, const struct sim_costs *
 	range_text(trap, c->trap.low, c->trap.high, " to ", 0);
 	range_text(ts, c->ts.low, c->ts.high, " to ", 0);
 	if (known) {
-		range_text(counted, e.counted.low, e.counted.high, " to ", 0);
-		snprintf(buf, size, "Break-even: eager is cheaper than lazy above %s used slots of a "
-			 "million by the counts of %s, %s by the formula; the range is that of "
-			 "the prices, trap %s cycles, CR0.TS %s.", counted,
-			 r->total.traces > 1 ? "these traces" : "this trace", formula, trap, ts);
+		even_range(counted, sizeof(counted), e.counted);
+		at = snprintf(buf, size, "Break-even: eager is cheaper than lazy %s by the counts of %s, "
+			      "above %s by the formula; the range is that of the prices, trap %s "
+			      "cycles, CR0.TS %s%s.", counted,
+			      r->total.traces > 1 ? "these traces" : "this trace", formula, trap, ts,
+			      r->total.signal_turns ? ", and of what handlers touch" : "");
+		if (at > 0 && (size_t)at < size)
+			say_apart(r, &e, buf + at, size - (size_t)at);
 		return buf;
 	}
 	at = snprintf(buf, size, "Break-even: by the formula eager is cheaper than lazy above %s used "
 		      "slots of a million; ", formula);
 	if (at > 0 && (size_t)at < size)
 		say_not_counted(r, buf + at, size - (size_t)at);
+	return buf;
+}
+
+static bool is_open(struct sim_range x)
+{
+	return x.low <= 0 && x.high >= 0;
+}
+
+/* Prices decide nothing, at either end of what handlers touch; or they do as well. */
+static const char *depends_on(const struct sim_result *r, const struct sim_costs *c,
+			      const struct sim_row *eager, const struct sim_row *lazy)
+{
+	const struct lane_counts most = sim_row_counts(r, lazy, true);
+
+	if (!r->total.signal_turns)
+		return "the price of a trap and of CR0.TS";
+	if (!is_open(sim_costs_between(c, &r->total, &eager->n, &lazy->n)) &&
+	    !is_open(sim_costs_between(c, &r->total, &eager->n, &most)))
+		return "what handlers touch";
+	return "the price of a trap and of CR0.TS and on what handlers touch";
+}
+
+static const char *say_signals(const struct sim_result *r, char *buf, size_t size)
+{
+	const struct sim_totals *n = &r->total;
+
+	if (!n->signal_turns)
+		return NULL;
+	snprintf(buf, size, "Signals: what handlers, and programs behind them, touch is not known. In slots "
+		 "that used the registers %llu handlers began, and with returns the registers became "
+		 "others %llu times: policies that wait for the first use cost least where nothing was "
+		 "touched until the slot ended, and most where they were touched anew each time, a trap, a "
+		 "restore and for each handler a save more. The work of signals is in cycles/slot, too.",
+		 (unsigned long long)n->signal_frames, (unsigned long long)n->signal_turns);
 	return buf;
 }
 
@@ -117,24 +190,25 @@ static const char *say_verdict(const struct sim_result *r, const struct sim_cost
 	char x[NUMBER_TEXT], y[NUMBER_TEXT];
 	/* What is missing may have been anything. */
 	const char *of = sim_holds(r, c) > SIM_DEPENDS ? "Verdict on what the trace does have" : "Verdict";
+	const char *whatever = r->total.signal_turns ? " and whatever handlers touch" : "";
 	double a, b;
 
 	if (!eager || !lazy)
 		return NULL;
-	d = sim_costs_between(c, &r->total, &eager->n, &lazy->n);
+	d = sim_row_between(r, c, eager, lazy);
 	a = amount(r, c, d.low);
 	b = amount(r, c, d.high);
 	if (d.high < 0)
-		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices, by %s "
-			 "%s.", of, range_text(x, -b, -a, " to ", 2), unit(r));
+		snprintf(buf, size, "%s: eager beats lazy here, over the whole range of prices%s, by %s "
+			 "%s.", of, whatever, range_text(x, -b, -a, " to ", 2), unit(r));
 	else if (d.low > 0)
-		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices, by %s "
-			 "%s.", of, range_text(x, a, b, " to ", 2), unit(r));
+		snprintf(buf, size, "%s: lazy beats eager here, over the whole range of prices%s, by %s "
+			 "%s.", of, whatever, range_text(x, a, b, " to ", 2), unit(r));
 	else if (!(d.low < 0) && !(d.high > 0))
 		snprintf(buf, size, "%s: none; eager and lazy cost the same here.", of);
 	else
-		snprintf(buf, size, "%s: eager or lazy depends on the price of a trap and of CR0.TS: "
-			 "from %s %s in eager's favour to %s in lazy's.", of, number_text(x, -a, 2),
+		snprintf(buf, size, "%s: eager or lazy depends on %s: from %s %s in eager's favour to "
+			 "%s in lazy's.", of, depends_on(r, c, eager, lazy), number_text(x, -a, 2),
 			 unit(r), number_text(y, b, 2));
 	return buf;
 }
@@ -277,6 +351,11 @@ static void why_off(struct reasons *l, const struct sim_result *r, bool many)
 		reason(l, "there are lines that are no event (%llu)", (unsigned long long)n->odd_lines);
 	missing(l, n, "signal events", n->traces_with_signals, "handlers were", n->signals_assumed,
 		!strcmp(r->signals, "none"), many);
+	/* A handler that jumps out of itself restores nothing. */
+	if (many && n->returns_assumed)
+		reason(l, "of %llu signals it does not tell whether their handlers returned "
+		       "(sys_enter_rt_sigreturn), and they were taken to",
+		       (unsigned long long)n->returns_assumed);
 	missing(l, n, "events of the kernel's own use of the registers", n->traces_with_sections,
 		"uses were", n->sections_assumed, !strcmp(r->sections, "none"), many);
 	missing(l, n, "events of saves", n->traces_with_fpu, "slots in user mode were", n->user_slots,
@@ -397,19 +476,20 @@ static const char *say_made_up(const struct sim_result *r, char *buf, size_t siz
 const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
 			char *buf, size_t size)
 {
-	for (unsigned i = 0, said = 0; i < 13; i++) {
+	for (unsigned i = 0, said = 0; i < 14; i++) {
 		const char *p = i == 0 ? say_use(r, c, buf, size)
 			      : i == 1 ? say_even(r, c, buf, size)
 			      : i == 2 ? say_verdict(r, c, buf, size)
 			      : i == 3 ? say_rough(c, buf, size)
 			      : i == 4 ? say_best(r, c, buf, size)
-			      : i == 5 ? say_check(r, buf, size)
-			      : i == 6 ? say_lost(r, buf, size)
-			      : i == 7 ? say_gaps(r, buf, size)
-			      : i == 8 ? say_odd(r, buf, size)
-			      : i == 9 ? say_parts(r, buf, size)
-			      : i == 10 ? say_pauses(r, buf, size)
-			      : i == 11 ? say_prices(r, c, buf, size)
+			      : i == 5 ? say_signals(r, buf, size)
+			      : i == 6 ? say_check(r, buf, size)
+			      : i == 7 ? say_lost(r, buf, size)
+			      : i == 8 ? say_gaps(r, buf, size)
+			      : i == 9 ? say_odd(r, buf, size)
+			      : i == 10 ? say_parts(r, buf, size)
+			      : i == 11 ? say_pauses(r, buf, size)
+			      : i == 12 ? say_prices(r, c, buf, size)
 				       : say_made_up(r, buf, size);
 
 		if (p && said++ == paragraph)
