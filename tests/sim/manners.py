@@ -33,6 +33,7 @@ def manners():
         piped, filed = run("sim", "-", data=good[:cut]).stderr, run("sim", at("cut.xst")).stderr
         check(filed.split(b"cut.xst: ")[-1] == piped.split(b"standard input: ")[-1],
               f"cut at {cut}: {filed} from a file, {piped} from a pipe")
+    windows()
     records = (len(good) - 64) // 16
     error(run("sim", "-", data=good + good[64:80]), 2, f"record {records + 1}: records behind the end",
           "records behind the end")
@@ -175,6 +176,21 @@ def manners():
     check(doc["costs"]["ghz"] == 3 and not doc["costs"]["guest"] and
           e["cycles_low"] == e["cycles_high"] == 100 * (e["saves"] + e["kernel_saves"]) + 200 * e["loads"],
           f"costs: {doc['costs']}")
+
+
+def windows():
+    """A file of many megabytes is partly mapped: the same as through a pipe, also where it is cut or broken."""
+    run("sim", "-q", "--synthetic", "slots=800000,tasks=9,cpus=3", "-o", at("long.xst"))
+    long = open(at("long.xst"), "rb").read()
+    check(len(long) > 3 * (4 << 20), "a trace of no three windows")
+    check(sim(at("long.xst"), "--use", "p=0.4")[0]["policies"] == sim("-", "--use", "p=0.4", data=long)[0]["policies"],
+          "a file and a pipe differ")
+    for what, data in [("cut", long[:(6 << 20) + 5]), ("at a window", long[:64 + (4 << 20)]), ("bare", long[:64]),
+                       ("flipped", long[:5 << 20] + bytes([long[5 << 20] ^ 4]) + long[(5 << 20) + 1:])]:
+        open(at("w.xst"), "wb").write(data)
+        piped, filed = run("sim", "-", data=data), run("sim", at("w.xst"))
+        check(filed.returncode == piped.returncode == 2 and filed.stderr.split(b"w.xst: ")[-1] ==
+              piped.stderr.split(b"standard input: ")[-1], f"{what}: {filed.stderr} from a file, {piped.stderr}")
 
 
 def places(text, good):
