@@ -210,6 +210,9 @@ def alike(d):
         off = abs(n["predicted_restores"] - n["observed_restores"]) > 0.02 * n["observed_restores"]
         check([m for l, m, _ in said if l == "Check"] == ["bad" if off else "good"], f"{name}: its check")
     check("5 of 170 blocks" in brief(text), "how rough")
+    # A piece of a trace has no figures of its check, and is as far off all the same.
+    piece = changed(changed(made.sim(), ("check",), None), ("verdict",), ["Check: made +9 %."])
+    check(paragraphs(brief(page_of(d, piece))) == [("Check", "bad", "made +9 %.")], "a piece's check")
     # Of many, only what is decided.
     docs = [changed(doc, ("parts", 0, "after"), f"{i:016x}") for i in range(1, 7)]
     said = paragraphs(brief(page_of(d, *docs)))
