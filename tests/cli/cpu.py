@@ -291,7 +291,7 @@ def guest_state():
     # And a result of xstate bench insn, with its pairs or without.
     with tempfile.TemporaryDirectory() as tmp:
         path = pathlib.Path(tmp) / "costs.json"
-        bench = {"schema": "xstate.bench/1", "machine": {"cpu": "made up", "tsc_hz": 2e9}, "cycles_per_tick": 1,
+        bench = {"schema": "xstate.bench/1", "kind": "insn", "machine": {"cpu": "made up", "tsc_hz": 2e9}, "cycles_per_tick": 1,
                  "costs": [{"instruction": insn, "format": "compacted", "live": live,
                             "low_quartile_cycles": at, "high_quartile_cycles": at + 5}
                            for insn in ("XSAVEC", "XRSTOR")

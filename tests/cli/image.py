@@ -32,7 +32,9 @@ def check(ok, what):
 
 
 def run(*args, stdin=None):
-    r = subprocess.run([XSTATE, *map(str, args)], input=stdin, capture_output=True, timeout=60)
+    # Wide, for paths of any length are in what is looked for.
+    r = subprocess.run([XSTATE, *map(str, args)], input=stdin, capture_output=True, timeout=60,
+                       env={**os.environ, "COLUMNS": "1000"})
     return r.returncode, r.stdout, r.stderr.decode(errors="replace")
 
 
@@ -86,6 +88,15 @@ def gdb_registers(core):
     return found
 
 
+def gdb_misplaces():
+    """gdb-avx512-amd: before 14 it knows Intel's places of AVX-512 only; then what it says of vectors does not count."""
+    text = subprocess.run(["gdb", "--version"], capture_output=True).stdout.decode()
+    version = re.search(r" (\d+)\.\d", text)
+    host = json.loads(run("-j", "cpu")[1])
+    at = {c["id"]: c["standard_offset"] for c in host["components"]}
+    return at.get(5) not in (None, 1088) and version and int(version[1]) < 14
+
+
 def against_gdb(core, who):
     ours = show(core, "-v", "hex")["threads"][0]["registers"]
     theirs = gdb_registers(core)
@@ -95,6 +106,8 @@ def against_gdb(core, who):
     compared = 0
     for name, value in theirs.items():
         name = {"fctrl": "fcw", "fstat": "fsw", "ftag": "tag_word"}.get(name, name)
+        if name[0] in "zyk" and gdb_misplaces():
+            continue
         mine = ours.get(name) or ours.get(name.replace("ymm", "zmm"))
         if mine is None:
             continue
@@ -136,7 +149,11 @@ def cores(tmp):
         print("skipped: gdb may not attach here")
     for core in made:
         code, out, err = run("image", "check", core, "--on", "host")
-        check(code == 0, f"{core} does not restore on the host: {out}")
+        if core.name == "by-gdb" and gdb_misplaces():
+            check(code == 1 and b"convert --to moves it" in out, f"{core}: gdb's places are not seen: {out}")
+            print("gdb-avx512-amd: gdb's core has AVX-512 where Intel has it, and that is told")
+        else:
+            check(code == 0, f"{core} does not restore on the host: {out}")
     return made
 
 

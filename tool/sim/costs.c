@@ -285,8 +285,9 @@ int sim_costs_read(struct sim_costs *c, const char *path, char *err, size_t errl
 
 	memset(c, 0, sizeof(*c));
 	if (doc && (!kind || strcmp(kind, "insn")))
-		snprintf(err, errlen, "%s: of xstate bench %.40s, and prices come from xstate bench insn -o",
-			 path, kind ? kind : "of no kind");
+		snprintf(err, errlen, "%s: %s%.40s, and prices come from xstate bench insn -o", path,
+			 kind ? "of xstate bench " : "it does not say of which xstate bench it is",
+			 kind ? kind : "");
 	else if (doc && !fill(c, doc, path))
 		snprintf(err, errlen, "%s: no pair of save and restore was measured in it", path);
 	else if (doc)
