@@ -128,7 +128,7 @@ bool controls_read(const struct bench_rig *rig, const struct stats_samples *s,
 		struct stats_control *c = &out->control[i];
 
 		c->name = control_name[i];
-		c->truth = log1p(i * rig->multiply_cycles / out->base_cycles);
+		c->truth = log1p((double)i * rig->dose * rig->multiply_cycles / out->base_cycles);
 		if (!stats_compare(s, first + CONTROL_SAME + i, first + CONTROL_BASE,
 				   stats_seed_mix(seed, i), &c->estimate))
 			return false;

@@ -158,6 +158,7 @@ static bool calibrate(struct bench_rig *rig)
 	add = time_of(rig, &adds, CALIBRATION_LOOPS) - rig->overhead_ticks;
 	multiply = time_of(rig, &chain, CALIBRATION_LOOPS) - rig->overhead_ticks;
 	rig->multiply_cycles = (unsigned)lround(multiply / add);
+	rig->dose = 1;
 	rig->calibration_cycles =
 		8.0 * CALIBRATION_COPIES * CALIBRATION_LOOPS * rig->multiply_cycles;
 	state_setup(&rig->state, LIVE_INIT, rig->state.all, 0, &setup);

@@ -45,6 +45,7 @@ struct bench_rig {
 	double calibration_cycles;
 	double overhead_ticks;    /* of taking the time */
 	unsigned multiply_cycles; /* latency of IMUL, measured against ADD */
+	unsigned dose;            /* multiplies that the controls' first dose is: 1, or more */
 	double tick_hz;
 	int cpu;
 	bool realtime; /* SCHED_FIFO */

@@ -19,6 +19,7 @@
 #define LEAST_LOOPS   20
 #define MOST_LOOPS    5000
 #define CHAIN         16 /* multiplies in the controls' base */
+#define LEAST_DOSE    0.0005 /* of a loop */
 
 #define PKRU XST_MASK(9)
 const struct switch_touch switch_touch[SWITCH_TOUCHES] = {
@@ -165,8 +166,8 @@ static bool is_control(uint32_t arm)
 
 static struct pair_work control_work(const struct switch_run *run, uint32_t arm)
 {
-	/* The base, the base again, one and two multiplies more. */
-	uint32_t more = arm < CONTROL_DOSE1 ? 0 : arm - CONTROL_SAME;
+	/* The base, the base again, one and two doses more. */
+	uint32_t more = arm < CONTROL_DOSE1 ? 0 : (arm - CONTROL_SAME) * run->s.rig.dose;
 
 	return (struct pair_work){
 	        .how = PAIR_YIELD, .chain = CHAIN + more, .loops = run->s.arms[arm].loops};
@@ -234,6 +235,10 @@ static bool prepare_controls(struct switch_run *run, const char **why)
 	*why = "the second task does not answer";
 	if (!loops)
 		return false;
+	/* Where a switch takes tens of thousands of cycles one multiply could not be found. */
+	s->rig.dose = (unsigned)fmax(1, ceil(LEAST_DOSE * SLICE_SECONDS * s->rig.tick_hz / loops *
+	                                     s->rig.calibration_cycles / rig_calibrate(&s->rig) /
+	                                     s->rig.multiply_cycles));
 	for (uint32_t arm = 0; arm < CONTROL_THROUGHPUT; arm++) {
 		s->arms[arm].loops = loops;
 		controls_name(&s->arms[arm], arm);
