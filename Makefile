@@ -28,7 +28,7 @@ lab-full: ## the lab at length: all machines, tens of millions of switches (half
 	@scripts/build.sh $(BUILD) -- xstate lab/lab.rom
 	@scripts/lab-full.sh $(BUILD)/xstate
 
-test: ## all tests but the long ones (about eight minutes on two cores)
+test: ## all tests but the long ones (8 to 17 minutes on two cores)
 	@scripts/need.sh build test -- lab
 	@scripts/bochs.sh || true
 	@scripts/test.sh quick
