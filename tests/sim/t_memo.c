@@ -32,7 +32,7 @@
 enum memo_twin memo_twin = MEMO_TWIN_NONE;
 
 static const char *const twins[MEMO_TWINS_COUNT] = { "none", "place", "away", "left", "full", "row",
-						     "lost", "same" };
+						     "lost", "same", "quick" };
 
 static uint64_t state;
 
@@ -390,8 +390,8 @@ static unsigned round_of(struct maker *m, unsigned number, const struct memo_lim
 	make(m);
 	/* A lane alone goes another way than many. */
 	lanes = number % 2 ? LANES : number % 4 ? 1 + draw(LANES) : 1;
-	use = (struct sim_use){ .kind = chance(70) ? SIM_USE_LIVE : SIM_USE_SHARE, .p = 0.7,
-				.seed = draw(9) };
+	use = (struct sim_use){ .kind = number % 4 == 0 || chance(60) ? SIM_USE_LIVE : SIM_USE_SHARE,
+				.p = 0.7, .seed = draw(9) };
 	for (unsigned i = 0; i < lanes; i++)
 		choose(number == 0 ? DEFERRED : number == 4 ? AUTO : lanes == 1 ? draw(LANES) : i,
 		       &policies[i], &extras[i]);

@@ -212,7 +212,7 @@ slot_ends(struct lane *l, struct xst_cpu *cpu, const struct rec *r, bool looks_a
 		return;
 	user_mode(cpu, flags & REC_USED);
 	if (looks_at_init)
-		cnt_touch(cpu->world, REC_LIVE(r->arg) && !(l->extra.clear_on_block &&
+		cnt_touch(cpu->world, REC_IS_LIVE(r->arg) && !(l->extra.clear_on_block &&
 							    (flags & REC_BLOCKED)));
 }
 

@@ -119,7 +119,7 @@ struct rec lane_event(const struct lane *l, const struct rec *r)
 	switch (r->kind) {
 	case REC_SWITCH:
 		if (l->areas && (flags & REC_USER)) {
-			e.arg = REC_LIVE(r->arg) ? (uint32_t)XST_MASK_SSE : 0;
+			e.arg = rec_arg(REC_IS_LIVE(r->arg) ? XST_MASK_SSE : 0, 0);
 			flags |= l->extra.clear_on_block ? r->flags & REC_BLOCKED : 0;
 		}
 		flags |= r->flags & REC_KERNEL;

@@ -14,17 +14,25 @@
 
 #define MEMO_LANES 8u
 
-/* What a task is doing. Only those that are even can be switched to. */
-enum { IS_NEW, IS_RUNNING, IS_WAITING, IS_DEAD };
+/*
+ * What a task is doing. Only to those that are odd can be switched: not to a number that no task had
+ * yet, which is 0.
+ */
+enum { IS_RUNNING, IS_WAITING, IS_DEAD, IS_NEW };
 
 #define LAST_NONE 0xffffu
 
 struct machine_task {
-	uint16_t state;            /* the memo's */
+	uint16_t state;            /* the memo's; this and the next in one word of 32 bits: quick.h */
 	uint8_t is;                /* IS_* */
+	uint8_t unused;
 	uint64_t blind;            /* a byte for each lane */
 	uint16_t last[MEMO_LANES] __attribute__((aligned(16))); /* CPU, or LAST_NONE */
 } __attribute__((aligned(32)));
+
+/* How many switches there were by flags and by how live the image was. */
+#define SWITCHES_FLAGS 256u
+#define SWITCHES_LIVES 8u
 
 struct machine_cpu {
 	uint64_t *counts;  /* how often each delta; NULL: it did not begin */
@@ -37,24 +45,32 @@ struct machine_cpu {
 	uint32_t owner[MEMO_LANES] __attribute__((aligned(16)));
 } __attribute__((aligned(64)));
 
+/* As many as a record can name: who finds nothing known of one need not ask before if it can be. */
+#define MACHINE_CPUS (1u << 16)
+
 /* Task numbers are one more than in records: 0 is nobody. */
 struct machine {
-	struct machine_cpu *cpus;   /* REC_CPUS_MAX */
+	struct machine_cpu *cpus;   /* MACHINE_CPUS, of which REC_CPUS_MAX begin */
 	struct machine_task *tasks; /* REC_TASKS_MAX + 1 */
 	uint64_t cpu_count, task_count; /* highest so far; without nobody */
+	uint64_t switches[SWITCHES_FLAGS][SWITCHES_LIVES];
 };
 
 static inline void machine_end(struct machine *m)
 {
-	release(m->cpus, REC_CPUS_MAX * sizeof(*m->cpus));
+	release(m->cpus, MACHINE_CPUS * sizeof(*m->cpus));
 	release(m->tasks, (REC_TASKS_MAX + 1) * sizeof(*m->tasks));
 }
 
 static inline bool machine_begin(struct machine *m)
 {
-	*m = (struct machine){ .cpus = reserve(REC_CPUS_MAX * sizeof(*m->cpus)),
+	*m = (struct machine){ .cpus = reserve(MACHINE_CPUS * sizeof(*m->cpus)),
 			       .tasks = reserve((REC_TASKS_MAX + 1) * sizeof(*m->tasks)) };
-	return m->cpus && m->tasks;
+	if (!m->cpus || !m->tasks)
+		return false;
+	/* Nobody is always there. */
+	m->tasks[0].is = IS_WAITING;
+	return true;
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sim/quick.h"
+
 const struct memo_entry *memo_find_rest(struct memo *m, uint64_t key)
 {
 	const size_t mask = ((size_t)1 << (64 - m->shift)) - 1;
@@ -111,9 +113,7 @@ enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other,
 	if (e.next == 2)
 		c->away = (uint8_t)(e.key >> KEY_AWAY_SHIFT);
 	c->cur = e.next == 2 ? other : e.next == 1 ? c->cur : 0;
-	if (any_full(t->blind))
-		return memo_set_full(m, t);
-	return m->quick && memo_is_wide(m) ? DONE_LAST : DONE;
+	return any_full(t->blind) ? memo_set_full(m, t) : DONE;
 }
 
 /* An event that is no switch. */
@@ -172,20 +172,6 @@ enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t k
 	return e ? memo_take_slow(m, cpu, other, e) : NOT_DONE;
 }
 
-/* The quick table has nothing here; it never has anything rare. */
-enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
-			   uint64_t *quick)
-{
-	const struct memo_entry *e = memo_find(m, key_of(m, cpu, other, event));
-
-	if (!e)
-		return NOT_DONE;
-	if (!e->slow && (!e->lost[0] || !m->machine->cpus[cpu].cur) && !memo_is_wide(m))
-		*quick = QUICK_OF(e->cpu, e->task, e->delta, e->others) | QUICK_HERE |
-			 (uint64_t)(e->own[0] & 1) << QUICK_OWNS_SHIFT;
-	return memo_take_slow(m, cpu, other, e);
-}
-
 /* One record, by whichever path is open. */
 static enum done run_one(struct memo *m, const struct rec *r, memo_step step)
 {
@@ -197,8 +183,7 @@ static enum done run_one(struct memo *m, const struct rec *r, memo_step step)
 	if (MEMO_KIND(step) != REC_SWITCH)
 		return memo_run_rare(m, r);
 	event = MEMO_EVENT(step) & m->event_mask;
-	return m->quick ? memo_run_quick(m, c, t, o, cpu, n, event)
-			: memo_run_switch(m, c, t, o, cpu, n, event);
+	return memo_run_switch(m, c, t, o, cpu, n, event);
 }
 
 /* The lanes go on by themselves: with @r, if it was not done. */
@@ -227,15 +212,14 @@ bool memo_again(struct memo *m, const struct rec *r, memo_step step, enum done d
 		if (m->stats.tried < PATIENCE || m->looked_up / WORTH > m->stats.tried)
 			done = run_one(m, r, step);
 	}
-	if (done == NOT_DONE) {
-		go_direct(m, r, step);
-	} else if (done == DONE_LAST) {
-		if (!m->quick || !memo_is_wide(m))
-			go_direct(m, NULL, step);
-		else
-			memo_end_quick(m);
+	if (done != DONE) {
+		go_direct(m, done == NOT_DONE ? r : NULL, step);
+		return false;
 	}
-	return done == DONE;
+	if (!m->quick || quick_is_small(m))
+		return true;
+	quick_end(m);
+	return false;
 }
 
 void memo_run(struct memo *m, const struct rec *recs, const memo_step *steps, size_t count)

@@ -36,7 +36,7 @@ typedef uint64_t memo_step;
 /* @word: the second half of a record. */
 static inline memo_step memo_step_of(uint32_t next, uint64_t word, bool same)
 {
-	const bool live = word >> 32 & REC_LIVE(~0u);
+	const bool live = REC_IS_LIVE(word >> 32);
 
 	return next | (word << 32 & ((uint64_t)MEMO_FLAGS << 56 | 0xffffffull << 32)) |
 	       (uint64_t)live * ((uint64_t)MEMO_LIVE << 56) |

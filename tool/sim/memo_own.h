@@ -31,6 +31,7 @@ enum memo_twin {
 	MEMO_TWIN_ROW,   /* one used slot less decides alike */
 	MEMO_TWIN_LOST,  /* an edit is forgotten where the task was before */
 	MEMO_TWIN_SAME,  /* a switch to itself with 254 blind slots is remembered */
+	MEMO_TWIN_QUICK, /* registers are a task's copy wherever it was since */
 	MEMO_TWINS_COUNT,
 };
 #ifdef MEMO_TWINS
@@ -102,27 +103,10 @@ struct memo_entry {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct memo_entry) == 64, "an entry is a cache line");
 
-/*
- * The same in 8 bytes, for a lane alone where use is always seen and no copy is elsewhere: the
- * table is so small that it needs no keys. No others and nothing slow is in it.
- */
-#define QUICK_STATES 64u /* of CPUs and of tasks */
-#define QUICK_INDEX(cpu, other, place, event) \
-	((size_t)(cpu) << 13 | (size_t)(other) << 7 | (size_t)(place) << 6 | (event))
-#define QUICK_COUNT (QUICK_STATES << 13)
-#define QUICK_HERE  (1ull << 56) /* there is something; of a CPU that did not begin never */
-#define QUICK_OWNS_SHIFT 63      /* the registers stay who ran's */
-#define QUICK_OF(cpu, task, delta, other) \
-	((uint64_t)(delta) * sizeof(uint64_t) | (uint64_t)(cpu) << 16 | (uint64_t)(task) << 32 | \
-	 (uint64_t)(other) << 48)
-#define QUICK_COUNTED(quick) ((uint16_t)(quick)) /* where the delta's count is, in bytes */
-#define QUICK_CPU(quick)     ((uint16_t)((quick) >> 16))
-#define QUICK_TASK(quick)    ((uint16_t)((quick) >> 32))
-#define QUICK_OTHER(quick)   ((uint8_t)((quick) >> 48))
-
 /* How much one event adds to each counter of each lane. */
 #define COUNTERS (sizeof(struct lane_counts) / sizeof(uint64_t))
 struct memo_delta {
+	uint16_t slot; /* quick.c: a switch after a slot of this kind, as they are counted, plus 1; or 0 */
 	uint8_t lane[MEMO_LANES][COUNTERS];
 };
 
@@ -137,7 +121,7 @@ struct memo {
 	struct machine *machine;  /* the replay's, or its own */
 	struct machine own;
 	struct memo_entry *entries;
-	uint64_t *quick;          /* or NULL */
+	struct quick *quick;      /* or NULL */
 	uint64_t *counts;         /* of all CPUs, deltas_most each */
 	unsigned shift;           /* 64 - log2 of how many entries there is room for */
 	uint32_t entry_count, entries_most;
@@ -188,20 +172,15 @@ struct lane_cpu_state memo_cpu_state(const struct memo *m, unsigned k, uint32_t 
 /* The state @number with TASK_FULL where a byte of @blind is 255 and nowhere else; or -1. */
 int memo_task_full(struct memo *m, unsigned number, uint64_t blind);
 
+/* As delta @number, and a switch after a slot with these flags; or -1. */
+int memo_delta_of_slots(struct memo *m, unsigned number, unsigned flags, unsigned live);
+
 /* memo_settle.c */
 void memo_flush(struct memo *m); /* counts to the lanes, transitions and deltas forgotten */
-
-void memo_end_quick(struct memo *m);
 
 /* So often is one tried by then, and so often must it be looked up to be worth it. */
 #define PATIENCE (1u << 20)
 #define WORTH    16u
-
-/* Too many states for the quick table? */
-static inline bool memo_is_wide(const struct memo *m)
-{
-	return m->cpu_numbers.count > QUICK_STATES || m->task_numbers.count > QUICK_STATES;
-}
 
 static inline bool memo_is_full(const struct memo *m)
 {

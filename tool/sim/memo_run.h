@@ -29,9 +29,6 @@ enum done memo_take_slow(struct memo *m, uint32_t cpu, uint32_t other,
 			 const struct memo_entry *entry);
 enum done memo_set_full(struct memo *m, struct machine_task *t);
 enum done memo_run_once(struct memo *m, uint32_t cpu, uint32_t other, uint64_t key);
-enum done memo_learn_quick(struct memo *m, uint32_t cpu, uint32_t other, unsigned event,
-			   uint64_t *quick);
-
 /**
  * memo_run_rare() - a record that is no switch.
  */
@@ -173,30 +170,6 @@ ALWAYS_INLINE enum done memo_run_switch(struct memo *m, struct machine_cpu *c,
 	c->away = (uint8_t)(key >> KEY_AWAY_SHIFT);
 	c->cur = n;
 	return UNLIKELY(any_full(t->blind)) ? memo_set_full(m, t) : DONE;
-}
-
-/**
- * memo_run_quick() - the same where there is m->quick.
- */
-ALWAYS_INLINE enum done memo_run_quick(struct memo *m, struct machine_cpu *c,
-				       struct machine_task *t, struct machine_task *o,
-				       uint32_t cpu, uint32_t n, unsigned event)
-{
-	const unsigned place = (unsigned)(c->owner[0] == n) & (o->last[0] == cpu) & c->other;
-	uint64_t *quick = &m->quick[QUICK_INDEX(c->state, o->state, place, event)];
-	const uint64_t e = *quick;
-	const uint32_t own = (uint32_t)-(int32_t)(e >> QUICK_OWNS_SHIFT);
-
-	if (UNLIKELY(!e))
-		return memo_learn_quick(m, cpu, n, event, quick);
-	++*(uint64_t *)(void *)((char *)c->counts + QUICK_COUNTED(e));
-	c->owner[0] ^= (c->owner[0] ^ c->cur) & own;
-	t->last[0] = (uint16_t)(t->last[0] ^ ((t->last[0] ^ cpu) & own));
-	t->state = QUICK_TASK(e);
-	c->state = QUICK_CPU(e);
-	c->other = QUICK_OTHER(e);
-	c->cur = n;
-	return DONE;
 }
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/quick.h"
+
 #define FIRST_ENTRIES_SHIFT 54 /* 1024 of them */
 #define ENTRIES_MOST (1u << 18)
 #define DELTAS_MOST  2047u
@@ -56,7 +58,7 @@ static void begin_switches(struct memo *m)
 
 	for (unsigned event = 0; event <= all; event++) {
 		const struct rec r = { .kind = REC_SWITCH, .flags = event & MEMO_FLAGS,
-				       .arg = event & MEMO_LIVE ? (uint32_t)XST_MASK_SSE : 0 };
+				       .arg = rec_arg(event & MEMO_LIVE ? XST_MASK_SSE : 0, 0) };
 		struct rec e = event_of(m, &r);
 
 		m->flag_mask |= e.flags;
@@ -127,7 +129,7 @@ struct memo *memo_new(struct lane *const *lanes, size_t lane_count,
 	m->shift = FIRST_ENTRIES_SHIFT;
 	m->entries_most = limits->entries ? limits->entries : ENTRIES_MOST;
 	if (lane_count == 1 && !lane_traits(lanes[0]).blind && !lane_traits(lanes[0]).displaced)
-		m->quick = calloc(QUICK_COUNT, sizeof(*m->quick));
+		m->quick = quick_new();
 	m->entries = aligned_alloc(64, sizeof(*m->entries) << (64 - m->shift));
 	m->machine = machine ? machine : &m->own;
 	ok = (machine || machine_begin(&m->own)) &&
@@ -168,7 +170,7 @@ void memo_free(struct memo *m)
 	machine_end(&m->own);
 	release(m->counts, (size_t)REC_CPUS_MAX * m->deltas.most * sizeof(*m->counts));
 	free(m->entries);
-	free(m->quick);
+	quick_free(m->quick);
 	free(m);
 }
 
@@ -205,13 +207,15 @@ static void put_cpu(const struct memo *m, unsigned k, uint32_t cpu)
 /* What the CPU counted: each delta as often as it was there. */
 static void put_counts(struct memo *m, uint32_t cpu)
 {
-	uint64_t *counts = m->machine->cpus[cpu].counts;
+	uint64_t *counts = m->machine->cpus[cpu].counts, *switches = m->machine->switches[0];
 
 	for (uint32_t d = 0; d < m->deltas.count; d++) {
 		const struct memo_delta *delta =
 			(const struct memo_delta *)(const void *)m->deltas.things + d;
 
 		m->looked_up += counts[d];
+		if (delta->slot)
+			switches[delta->slot - 1] += counts[d];
 		for (unsigned k = 0; counts[d] && k < m->lane_count; k++) {
 			struct lane_counts n;
 			uint64_t *p = (uint64_t *)&n;
@@ -247,16 +251,10 @@ void memo_flush(struct memo *m)
 	memset(m->entries, 0, sizeof(*m->entries) << (64 - m->shift));
 	memset(m->deltas.slots, 0, 2 * ((size_t)m->deltas.most + 1) * sizeof(*m->deltas.slots));
 	if (m->quick)
-		memset(m->quick, 0, QUICK_COUNT * sizeof(*m->quick));
+		quick_forget(m->quick);
 	m->entry_count = 0;
 	m->deltas.count = 0;
 	m->stats.forgotten++;
-}
-
-void memo_end_quick(struct memo *m)
-{
-	free(m->quick);
-	m->quick = NULL;
 }
 
 /* A lane's task as a code; false when it is none that comes about by itself. */
@@ -353,8 +351,8 @@ void memo_begin(struct memo *m, uint32_t tasks, uint32_t cpus)
 	m->machine->cpu_count = cpus;
 	/* A file may say anything; the lanes take it as it is. */
 	m->direct = !get_all(m);
-	if (memo_is_wide(m))
-		memo_end_quick(m);
+	if (m->quick && !quick_is_small(m))
+		quick_end(m);
 }
 
 void memo_stats(const struct memo *m, struct memo_stats *out)

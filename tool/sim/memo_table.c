@@ -129,6 +129,15 @@ bool memo_cpu_code(const struct memo *m, unsigned k, const struct lane_cpu_state
 	       (!(s->bits & XST_B_DIRTY) || owner == OWNER_CUR || owner == OWNER_OTHER);
 }
 
+int memo_delta_of_slots(struct memo *m, unsigned number, unsigned flags, unsigned live)
+{
+	struct memo_delta delta =
+		((const struct memo_delta *)(const void *)m->deltas.things)[number];
+
+	delta.slot = (uint16_t)(flags * SWITCHES_LIVES + live + 1);
+	return number_of(&m->deltas, &delta);
+}
+
 /* A key taken apart, for one lane. */
 struct trial {
 	struct memo *m;

@@ -64,6 +64,7 @@ enum rec_live { REC_INIT, REC_SSE, REC_AVX, REC_AVX512, REC_AMX, REC_LIVES };
  * restores the trace has in it. The latter is for the check alone: no policy ever sees it. */
 #define REC_LIVE(arg)    ((arg) & 0xfffffu)
 #define REC_LIVE_OF(arg) ((arg) >> 20 & 7u)
+#define REC_IS_LIVE(arg) (REC_LIVE_OF(arg) != REC_INIT)
 #define REC_SEEN(arg)    ((arg) >> 24)
 #define REC_SEEN_MAX     255u
 

@@ -8,6 +8,7 @@
 #include <xst/comp.h>
 
 #include "sim/memo_run.h"
+#include "sim/quick.h"
 
 void sim_totals_add(struct sim_totals *sum, const struct sim_totals *more)
 {
@@ -160,14 +161,13 @@ static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 #define DAY   86400u /* seconds */
 #define AHEAD 4096
 
-/* Two sums in one register: PART times the longest wait has fewer bits. */
-#define SEEN_SHIFT 44
+/* Two sums in one register. */
+_Static_assert(PART <= 1u << (SUMS_SEEN_SHIFT - 32), "time stays below what was seen");
 
 /* How a batch goes on from the check: what is not known at compile time is decided once for it. */
 struct way {
 	bool as_asked, programs;
-	enum { CHECK_ONLY, QUICK, WIDE } memo;
-	bool live;  /* somebody looks at what was live */
+	enum { CHECK_ONLY, QUICK, WIDE } memo; /* QUICK: what quick_run() leaves */
 	bool steps; /* others want them */
 };
 
@@ -211,7 +211,6 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 	flags = second >> 24 & 0xff;
 	if (UNLIKELY(c->turns))
 		end_handlers(r, c, flags);
-	/* Without branches: what comes is as random as programs are. */
 	n = next & ((uint64_t)(flags & REC_KERNEL) - 1);
 	if (UNLIKELY(n > r->machine.task_count))
 		return refuse(r, "a task runs that is not there");
@@ -219,11 +218,11 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 	o = &tasks[n];
 	t->is = IS_WAITING;
 	lost = way.memo == CHECK_ONLY ? (c->cur == 0) & (flags / REC_USER) : 0;
-	if (UNLIKELY((o->is | lost) & 1))
+	if (UNLIKELY((~o->is & 1u) | lost))
 		return refuse_switch(r, o);
-	o->is = n ? IS_RUNNING : IS_NEW;
-	r->switches[flags][REC_LIVE_OF(second >> 32)]++;
-	r->sums += wait_ns + (second >> (56 - SEEN_SHIFT) & (uint64_t)0xff << SEEN_SHIFT);
+	o->is = n ? IS_RUNNING : IS_WAITING;
+	r->machine.switches[flags][REC_LIVE_OF(second >> 32)]++;
+	r->sums += wait_ns + (second >> 56 << SUMS_SEEN_SHIFT);
 	if (way.programs) {
 		if (c->cur)
 			r->who[c->cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
@@ -237,9 +236,8 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 		return DONE;
 	}
 	event = (flags & m->flag_mask) | (c->cur == n ? MEMO_SAME : 0) |
-		(way.live && second >> 32 & REC_LIVE(~0u) ? m->live_mask : 0);
-	return way.memo == QUICK ? memo_run_quick(m, c, t, o, cpu, (uint32_t)n, event)
-				 : memo_run_switch(m, c, t, o, cpu, (uint32_t)n, event);
+		(REC_IS_LIVE(second >> 32) ? m->live_mask : 0);
+	return memo_run_switch(m, c, t, o, cpu, (uint32_t)n, event);
 }
 
 /* The memo wants more than the short path. False: this batch ends here. */
@@ -425,6 +423,12 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 	for (; rec < end; rec++) {
 		enum done done;
 
+		if (way.memo == QUICK) {
+			rec = quick_run(m, rec, end, &r->sums);
+			if (rec == end)
+				break;
+			quick_stop(m, rec);
+		}
 		__builtin_prefetch(rec + AHEAD);
 		if (LIKELY(rec->kind == REC_SWITCH)) {
 			done = take_switch(r, m, rec, &r->steps[rec - recs], way);
@@ -436,14 +440,15 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 				end = rec + 1;
 			}
 		}
-		if (UNLIKELY(done != DONE) && !sort_out(r, m, rec, done)) {
+		if (UNLIKELY(done != DONE || (way.memo == QUICK && !quick_is_small(m))) &&
+		    !sort_out(r, m, rec, done)) {
 			rec += !r->why;
 			break;
 		}
 	}
 	i = (size_t)(rec - recs);
-	r->n.span_ns += r->sums & ((1ull << SEEN_SHIFT) - 1);
-	r->n.observed_restores += r->sums >> SEEN_SHIFT;
+	r->n.span_ns += r->sums & ((1ull << SUMS_SEEN_SHIFT) - 1);
+	r->n.observed_restores += r->sums >> SUMS_SEEN_SHIFT;
 	r->n.records += i;
 	return i;
 }
@@ -453,19 +458,16 @@ static size_t take_part(struct replay *r, struct rec *recs, size_t count, size_t
 	const struct memo *m = r->memo_count && !r->memos[0]->direct ? r->memos[0] : NULL;
 	const bool as_asked = r->use.kind != SIM_USE_LIVE, alone = r->memo_count == 1;
 	/* What is rare is looked at for each record. */
-	const struct way check = { as_asked, r->on_exit, CHECK_ONLY, true, true };
-	const struct way wide = { as_asked, false, WIDE, true, !alone };
-	const struct way wide_alone = { .memo = WIDE, .live = true };
-	const struct way quick_live = { .memo = QUICK, .live = true }, quick = { .memo = QUICK };
+	const struct way check = { as_asked, r->on_exit, CHECK_ONLY, true };
+	const struct way wide = { as_asked, false, WIDE, !alone };
+	const struct way wide_alone = { .memo = WIDE }, quick = { .memo = QUICK };
 
 	if (!m)
 		return take_batch(r, recs, count, exit_at, check);
 	if (as_asked || !alone)
 		return take_batch(r, recs, count, exit_at, wide);
-	if (!m->quick)
-		return take_batch(r, recs, count, exit_at, wide_alone);
-	return m->live_mask ? take_batch(r, recs, count, exit_at, quick_live)
-			    : take_batch(r, recs, count, exit_at, quick);
+	return m->quick ? take_batch(r, recs, count, exit_at, quick)
+			: take_batch(r, recs, count, exit_at, wide_alone);
 }
 
 /* The totals that are sums over switches. */
@@ -474,9 +476,9 @@ static void add_switches(struct replay *r)
 	struct sim_totals *n = &r->n;
 	uint64_t *lives = &n->live_init_slots;
 
-	for (unsigned flags = 0; flags < FLAGS; flags++)
-		for (unsigned live = 0; live < LIVES; live++) {
-			const uint64_t count = r->switches[flags][live];
+	for (unsigned flags = 0; flags < SWITCHES_FLAGS; flags++)
+		for (unsigned live = 0; live < SWITCHES_LIVES; live++) {
+			const uint64_t count = r->machine.switches[flags][live];
 			const uint64_t user = flags & REC_USER ? count : 0;
 
 			n->switches += count;
@@ -488,7 +490,7 @@ static void add_switches(struct replay *r)
 			n->blocked_slots += flags & REC_BLOCKED ? user : 0;
 			lives[live < REC_LIVES ? live : REC_INIT] += user;
 		}
-	memset(r->switches, 0, sizeof(r->switches));
+	memset(r->machine.switches, 0, sizeof(r->machine.switches));
 }
 
 int replay_batch(struct replay *r, struct rec *recs, size_t count)

@@ -15,7 +15,7 @@ struct kept {
 
 static struct kept kept_head(const struct replay *r, const struct rec_place *place)
 {
-	struct kept k = { .magic = "XSTSTATE", .lanes = (uint32_t)r->lane_count,
+	struct kept k = { .magic = "XSTSTAT2", .lanes = (uint32_t)r->lane_count,
 			  .tasks = (uint32_t)r->machine.task_count,
 			  .cpus = (uint32_t)r->machine.cpu_count,
 			  .piece = place->piece, .sum = place->sum, .slot_number = r->slot_number,
@@ -60,7 +60,7 @@ static bool machine_go_on(struct machine *m, FILE *in)
 	for (uint32_t i = 1; i <= m->task_count; i++) {
 		const int is = fgetc(in);
 
-		if (is < IS_NEW || is > IS_DEAD)
+		if (is < IS_RUNNING || is > IS_NEW)
 			return false;
 		running += is == IS_RUNNING;
 		m->tasks[i].is = (uint8_t)is;

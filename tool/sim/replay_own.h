@@ -17,11 +17,7 @@ struct who {
 	bool counted; /* replay_count_task() */
 };
 
-#define FLAGS 256u
-#define LIVES 8u
-
 struct replay {
-	uint64_t switches[FLAGS][LIVES]; /* how many, by flags and by how live the image was */
 	struct sim_use use;
 	struct lane **lanes;
 	size_t lane_count;
