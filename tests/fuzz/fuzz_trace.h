@@ -18,13 +18,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_LANES 4
+/*
+ * The same records again and again: with the engine for each, with what is remembered of it, and a lane
+ * alone, which goes a way of its own. They must agree, whatever the records say.
+ */
+#define FUZZ_LANES   4
+#define FUZZ_REPLAYS 4
 
-/* Twice: what is remembered is what the engine does each time, whatever the records say. */
 struct fuzz_machine {
-	struct lane *lanes[2][FUZZ_LANES];
-	struct replay *replay[2];
+	struct lane *lanes[FUZZ_REPLAYS][FUZZ_LANES];
+	struct replay *replay[FUZZ_REPLAYS];
 };
+
+static const struct fuzz_replay {
+	unsigned first, count; /* of the lanes of the first replay */
+	bool direct;
+} fuzz_replays[FUZZ_REPLAYS] = { { 0, FUZZ_LANES, true }, { 0, FUZZ_LANES, false },
+				 { 2, 1, false }, { 3, 1, false } };
 
 static inline void fuzz_begin(struct fuzz_machine *m)
 {
@@ -33,61 +43,78 @@ static inline void fuzz_begin(struct fuzz_machine *m)
 	const struct sim_use use = { .kind = SIM_USE_LIVE };
 	const struct memo_limits few = { .entries = 40, .deltas = 40, .states = 500 };
 
-	for (int k = 0; k < 2; k++) {
-		for (int i = 0; i < FUZZ_LANES; i++)
-			m->lanes[k][i] = lane_new(xst_policy_by_name(names[i]), &extra, k);
-		m->replay[k] = replay_new(&use, m->lanes[k], FUZZ_LANES, k ? NULL : &few);
+	for (int k = 0; k < FUZZ_REPLAYS; k++) {
+		const struct fuzz_replay *is = &fuzz_replays[k];
+
+		for (unsigned i = 0; i < is->count; i++)
+			m->lanes[k][i] = lane_new(xst_policy_by_name(names[is->first + i]), &extra,
+						  is->direct);
+		m->replay[k] = replay_new(&use, m->lanes[k], is->count, is->direct ? NULL : &few);
 		if (!m->replay[k])
 			abort();
 	}
 }
 
-/* The records, which the first replay may change, to both. */
+/* The records, which a replay may change, to all. */
 static inline int fuzz_put(void *arg, struct rec *recs, size_t count)
 {
 	struct fuzz_machine *m = arg;
 	struct rec *copy = malloc(count * sizeof(*copy));
-	int result[2];
+	int result = 0;
 
 	if (!copy)
 		abort();
-	memcpy(copy, recs, count * sizeof(*copy));
-	result[0] = replay_batch(m->replay[0], recs, count);
-	result[1] = replay_batch(m->replay[1], copy, count);
+	for (int k = FUZZ_REPLAYS - 1; k >= 0; k--) {
+		int got;
+
+		memcpy(copy, recs, count * sizeof(*copy));
+		got = replay_batch(m->replay[k], copy, count);
+		if (k < FUZZ_REPLAYS - 1 && got != result)
+			abort();
+		result = got;
+	}
 	free(copy);
-	if (result[0] != result[1])
-		abort();
-	return result[0];
+	return result;
+}
+
+/* Those of replay @k against the first one's. */
+static inline void fuzz_compare(const struct fuzz_machine *m, int k, bool refused)
+{
+	for (unsigned i = 0; i < fuzz_replays[k].count; i++)
+		for (unsigned cpu = 0; cpu < replay_cpus(m->replay[0]); cpu++) {
+			struct lane_counts first, c;
+
+			lane_counts(m->lanes[0][fuzz_replays[k].first + i], cpu, &first);
+			lane_counts(m->lanes[k][i], cpu, &c);
+			if (!xst_counters_balanced(&c.n) ||
+			    (!refused && memcmp(&c, &first, sizeof(c))))
+				abort();
+		}
 }
 
 static inline void fuzz_end(struct fuzz_machine *m)
 {
 	/* Where records were refused one has gone further than the other. */
-	uint64_t number[2];
-	const bool refused = replay_why(m->replay[0], &number[0]);
-	struct sim_totals n;
+	uint64_t first, number;
+	const bool refused = replay_why(m->replay[0], &first);
+	struct sim_totals n[FUZZ_REPLAYS];
 	bool more;
 
-	/* Both stumble over the same record. */
-	if (refused && (!replay_why(m->replay[1], &number[1]) || number[0] != number[1]))
-		abort();
-	for (int k = 0; k < 2; k++)
-		(void)replay_end(m->replay[k], &n, &more);
-	for (int i = 0; i < FUZZ_LANES; i++) {
-		for (unsigned cpu = 0; cpu < replay_cpus(m->replay[0]); cpu++) {
-			struct lane_counts c[2];
-
-			for (int k = 0; k < 2; k++)
-				lane_counts(m->lanes[k][i], cpu, &c[k]);
-			if (!xst_counters_balanced(&c[0].n) ||
-			    (!refused && memcmp(&c[0], &c[1], sizeof(c[0]))))
-				abort();
-		}
-		for (int k = 0; k < 2; k++)
-			lane_free(m->lanes[k][i]);
+	for (int k = 0; k < FUZZ_REPLAYS; k++) {
+		/* All stumble over the same record, and else have seen the same slots. */
+		if (refused && (!replay_why(m->replay[k], &number) || number != first))
+			abort();
+		(void)replay_end(m->replay[k], &n[k], &more);
+		if (!refused && memcmp(&n[k], &n[0], sizeof(n[0])))
+			abort();
 	}
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < FUZZ_REPLAYS; k++)
+		fuzz_compare(m, k, refused);
+	for (int k = 0; k < FUZZ_REPLAYS; k++) {
+		for (unsigned i = 0; i < fuzz_replays[k].count; i++)
+			lane_free(m->lanes[k][i]);
 		replay_free(m->replay[k]);
+	}
 }
 
 /* The bytes as an input that can be read. */

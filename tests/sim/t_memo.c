@@ -32,7 +32,7 @@
 enum memo_twin memo_twin = MEMO_TWIN_NONE;
 
 static const char *const twins[MEMO_TWINS_COUNT] = { "none", "place", "away", "left", "full", "row",
-						     "lost", "same", "quick" };
+						     "lost", "same", "quick", "slot" };
 
 static uint64_t state;
 
@@ -260,18 +260,25 @@ static void add_fate(const struct side *s, struct fate *fate)
 	}
 }
 
-static void end_side(struct side *s, struct lane_counts sums[LANES][CPUS])
+/* What a side has come to, piece by piece. */
+struct sum {
+	struct lane_counts lanes[LANES][CPUS];
+	struct sim_totals n;
+};
+
+static void end_side(struct side *s, struct sum *sum)
 {
 	struct sim_totals n;
 	bool more;
 
 	(void)replay_end(s->replay, &n, &more);
+	sim_totals_add(&sum->n, &n);
 	for (unsigned i = 0; i < lanes; i++)
 		for (unsigned cpu = 0; cpu < CPUS; cpu++) {
 			struct lane_counts c;
 
 			lane_counts(s->lanes[i], cpu, &c);
-			lane_counts_add(&sums[i][cpu], &c);
+			lane_counts_add(&sum->lanes[i][cpu], &c);
 		}
 }
 
@@ -306,7 +313,7 @@ static void feed(struct side *s, const struct rec *recs, size_t count)
 /* What goes on is kept and taken up by a new machine. */
 static void hand_over(struct side *s, const struct xst_policy *policies,
 		      const struct lane_extra *extras, const struct memo_limits *limits,
-		      struct lane_counts sums[LANES][CPUS])
+		      struct sum *sum)
 {
 	FILE *f = tmpfile();
 	struct rec_place place = { 0 };
@@ -314,7 +321,7 @@ static void hand_over(struct side *s, const struct xst_policy *policies,
 
 	if (!f || !replay_keep(s->replay, f, &place))
 		abort();
-	end_side(s, sums);
+	end_side(s, sum);
 	free_side(s);
 	rewind(f);
 	begin_side(&next, policies, extras, limits);
@@ -351,17 +358,33 @@ static unsigned compare_states(const struct side *a, const struct side *b, unsig
 	return bad;
 }
 
-static unsigned compare(const struct side *a, const struct side *b,
-			struct lane_counts x[LANES][CPUS], struct lane_counts y[LANES][CPUS])
+/* How many kinds of slots and records differ; a trace in pieces is one trace for each of them. */
+static unsigned compare_totals(struct sim_totals a, struct sim_totals b)
 {
 	unsigned bad = 0;
+
+	a.traces = b.traces;
+#define X(name)                                                                                    \
+	if (a.name != b.name && bad++ < 5)                                                         \
+		printf(#name ": %llu, remembered %llu\n", (unsigned long long)a.name,              \
+		       (unsigned long long)b.name);
+	SIM_TOTALS(X)
+	SIM_TOTALS_NEW(X)
+#undef X
+	return bad;
+}
+
+static unsigned compare(const struct side *a, const struct side *b, const struct sum *x,
+			const struct sum *y)
+{
+	unsigned bad = compare_totals(x->n, y->n);
 
 	for (unsigned i = 0; i < lanes; i++) {
 		const unsigned states = compare_states(a, b, i);
 
 		for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-			const uint64_t *p = (const uint64_t *)&x[i][cpu];
-			const uint64_t *q = (const uint64_t *)&y[i][cpu];
+			const uint64_t *p = (const uint64_t *)&x->lanes[i][cpu];
+			const uint64_t *q = (const uint64_t *)&y->lanes[i][cpu];
 
 			for (size_t k = 0; k < COUNTERS; k++)
 				if (p[k] != q[k] && bad++ < 5)
@@ -380,7 +403,7 @@ static unsigned compare(const struct side *a, const struct side *b,
 static unsigned round_of(struct maker *m, unsigned number, const struct memo_limits *limit,
 			 struct fate *fate)
 {
-	static struct lane_counts sums[2][LANES][CPUS];
+	static struct sum sums[2];
 	struct xst_policy policies[LANES];
 	struct lane_extra extras[LANES];
 	struct side direct, memo;
@@ -402,12 +425,12 @@ static unsigned round_of(struct maker *m, unsigned number, const struct memo_lim
 	cut = draw((uint32_t)m->count);
 	feed(&memo, m->recs, cut);
 	if (number % 3)
-		hand_over(&memo, policies, extras, limit, sums[1]);
+		hand_over(&memo, policies, extras, limit, &sums[1]);
 	feed(&memo, m->recs + cut, m->count - cut);
-	end_side(&direct, sums[0]);
-	end_side(&memo, sums[1]);
+	end_side(&direct, &sums[0]);
+	end_side(&memo, &sums[1]);
 	add_fate(&memo, fate);
-	bad = compare(&direct, &memo, sums[0], sums[1]);
+	bad = compare(&direct, &memo, &sums[0], &sums[1]);
 	free_side(&direct);
 	free_side(&memo);
 	return bad;

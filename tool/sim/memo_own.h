@@ -32,6 +32,7 @@ enum memo_twin {
 	MEMO_TWIN_LOST,  /* an edit is forgotten where the task was before */
 	MEMO_TWIN_SAME,  /* a switch to itself with 254 blind slots is remembered */
 	MEMO_TWIN_QUICK, /* registers are a task's copy wherever it was since */
+	MEMO_TWIN_SLOT,  /* slots that were live differently are counted alike */
 	MEMO_TWINS_COUNT,
 };
 #ifdef MEMO_TWINS

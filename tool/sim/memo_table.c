@@ -134,7 +134,7 @@ int memo_delta_of_slots(struct memo *m, unsigned number, unsigned flags, unsigne
 	struct memo_delta delta =
 		((const struct memo_delta *)(const void *)m->deltas.things)[number];
 
-	delta.slot = (uint16_t)(flags * SWITCHES_LIVES + live + 1);
+	delta.slot = (uint16_t)(flags * SWITCHES_LIVES + (MEMO_TWIN(SLOT) ? 0 : live) + 1);
 	return number_of(&m->deltas, &delta);
 }
 
