@@ -282,13 +282,18 @@ def task(n):
 
 
 SWITCH, FORK, EXEC, EXIT, SIGNAL, SIGRETURN, SECTION, MIGRATE, PAUSE, LOST = 1, 2, 3, 4, 5, 6, 7, 8, 11, 12
-life = task(1) + task(2) + rec(SWITCH, 1) + rec(SWITCH, 2, 1) + rec(SECTION, 1) + rec(SWITCH, 1, 0, 0x2a, 2)
-life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SIGNAL, 1, 0, 0x40) + rec(SIGRETURN, 1) + rec(SWITCH, 3, 0, 0x2a, 0x0010_0002) + rec(EXEC, 3, 0, 2)
-life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SWITCH, 1, 1, 0x2a, 2)
-life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, 2) + rec(SECTION, 0, 0) * 2
+LIVE = 0x0010_0002
+life = task(1) + task(2) + rec(SWITCH, 1) + rec(SWITCH, 2, 1) + rec(SECTION, 1) + rec(SWITCH, 1, 0, 0x2a, LIVE)
+life += task(3) + rec(FORK, 1, 0, 2, 3) + rec(SIGNAL, 1) + rec(SIGNAL, 1, 0, 0x40) + rec(SIGRETURN, 1) + rec(SWITCH, 3, 0, 0x2a, LIVE) + rec(EXEC, 3, 0, 2)
+life += rec(PAUSE, arg=7) + rec(LOST, arg=3) + rec(MIGRATE, 1, 0, 0, 1) + rec(SWITCH, 1, 1, 0x2a, LIVE)
+life += rec(EXIT, 3, 0, 2) + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 2, 0, 0x3a, LIVE) + rec(SECTION, 0, 0) * 2
 put("trace_compact", "life", b"\1" + life)
-put("trace_compact", "renamed", b"\1" + life + rec(14, 1) + task(0)[16:] + rec(SWITCH, 1, 1, 0x2a, 2))
+put("trace_compact", "renamed", b"\1" + life + rec(14, 1) + task(0)[16:] + rec(SWITCH, 1, 1, 0x2a, LIVE))
 put("trace_compact", "nobody", b"\1" + life + rec(SWITCH, 0, 256) + rec(SWITCH, 0, 257) * 2)
+put("trace_compact", "elsewhere", b"\1" + life + rec(SECTION, 0, 900))
+put("trace_compact", "turns", b"\1" + task(1) + task(2) + rec(SWITCH, 1) + b"".join(
+    rec(SWITCH, 1 + (i + 1) % 2, 0, 0x22 | i % 3 * 4, LIVE if i % 5 else 0) for i in range(30)) +
+    rec(SWITCH, 2, 0, 0x2a, LIVE) * 3 + rec(SWITCH, 0, 0, 0x2b, LIVE) + rec(SWITCH, 0, 0, 1) * 3)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
 halves = struct.unpack(f"<{len(life) // 8}Q", life)
 total = (sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64

@@ -295,9 +295,13 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 
 	if (rec->cpu >= REC_CPUS_MAX && rec->kind != REC_NAME && rec->kind != REC_END)
 		return bad(r, "a CPU's number is out of range");
-	if (task >= tasks && rec->kind >= REC_FORK && rec->kind <= REC_MIGRATE &&
-	    rec->kind != REC_SECTION)
-		return bad(r, "a task acts that is not there");
+	if (rec->kind >= REC_FORK && rec->kind <= REC_MIGRATE) {
+		if (task >= tasks && rec->kind != REC_SECTION)
+			return bad(r, "a task acts that is not there");
+		/* It is one of the machine's, though it may never switch. */
+		if (rec->cpu >= r->machine.cpu_count)
+			(void)new_cpu(r, rec->cpu);
+	}
 	switch (rec->kind) {
 	case REC_FORK:
 		r->n.forks++;
