@@ -122,6 +122,11 @@ def touched():
     check(kernel["break_even"]["counted_low_per_million"] > 1e6 and
           any("eager is cheaper than lazy at no share of slots by the counts" in v for v in kernel["verdict"]),
           f"sections: {kernel['break_even']} {kernel['verdict']}")
+    # One slot of each pair has three of them: the first and what the others would cost is told apart.
+    said = [v for v in kernel["verdict"] if v.startswith("Sections:")]
+    check(kernel["totals"]["sections"] == kernel["totals"]["sections_inside"] == 90 and len(said) == 1 and
+          said[0].startswith("Sections: 90 of ") and said[0].endswith(" at most 90 of each."), f"inside: {said} {kernel['totals']}")
+    check(none["totals"]["sections_inside"] == 0 and not any(v.startswith("Sections:") for v in none["verdict"]), "sections where none are")
 
 
 def pieces(text, whole, what):

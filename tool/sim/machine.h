@@ -41,7 +41,7 @@ struct machine_cpu {
 	uint8_t dirty;     /* a bit for each lane, as all masks of 8 bits */
 	uint8_t other;     /* owner[] is true here; else it is cur, the kernel or nobody */
 	uint8_t away;      /* where another CPU may have the only copy of cur's registers */
-	uint32_t frames, turns; /* in the slot so far: struct sim_totals, signal_frames */
+	uint32_t frames, turns, sections; /* in the slot so far: struct sim_totals, signal_frames; turns: all */
 	uint32_t owner[MEMO_LANES] __attribute__((aligned(16)));
 } __attribute__((aligned(64)));
 

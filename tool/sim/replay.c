@@ -76,15 +76,16 @@ static void mark_used(struct replay *r, struct rec *rec)
 		rec->flags |= REC_USED;
 }
 
-/* A slot is over in which handlers ran. */
-static __attribute__((noinline)) void end_handlers(struct replay *r, struct machine_cpu *c,
-						   unsigned flags)
+/* A slot is over in which the registers became others before its end. */
+static __attribute__((noinline)) void end_turns(struct replay *r, struct machine_cpu *c,
+						unsigned flags)
 {
 	if ((flags & REC_USER) && (flags & REC_USED)) {
 		r->n.signal_frames += c->frames;
-		r->n.signal_turns += c->turns;
+		r->n.signal_turns += c->turns - c->sections;
+		r->n.sections_inside += c->sections;
 	}
-	c->frames = c->turns = 0;
+	c->frames = c->turns = c->sections = 0;
 }
 
 static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
@@ -210,7 +211,7 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 	}
 	flags = second >> 24 & 0xff;
 	if (UNLIKELY(c->turns))
-		end_handlers(r, c, flags);
+		end_turns(r, c, flags);
 	n = next & ((uint64_t)(flags & REC_KERNEL) - 1);
 	if (UNLIKELY(n > r->machine.task_count))
 		return refuse(r, "a task runs that is not there");
@@ -311,12 +312,12 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		r->n.execs++;
 		mark_used(r, rec);
 		if (here)
-			end_handlers(r, &r->machine.cpus[rec->cpu], rec->flags);
+			end_turns(r, &r->machine.cpus[rec->cpu], rec->flags);
 		return here ? 0 : bad(r, "an exec of a task that does not run");
 	case REC_EXIT:
 		mark_used(r, rec);
 		if (here)
-			end_handlers(r, &r->machine.cpus[rec->cpu], rec->flags);
+			end_turns(r, &r->machine.cpus[rec->cpu], rec->flags);
 		r->n.exits++;
 		if (*is == IS_DEAD || (*is == IS_RUNNING && !here))
 			return bad(r, "a task exits that is not there");
@@ -339,8 +340,13 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 	case REC_SECTION:
 		r->n.sections++;
 		r->n.sections_assumed += rec->flags & REC_ASSUMED ? 1 : 0;
-		return here || !(rec->flags & REC_USER) ? 0
-			: bad(r, "a section of a task that does not run");
+		if (rec->flags & REC_USER)
+			return here ? 0 : bad(r, "a section of a task that does not run");
+		if (here) {
+			r->machine.cpus[rec->cpu].turns++;
+			r->machine.cpus[rec->cpu].sections++;
+		}
+		return 0;
 	case REC_MIGRATE:
 		r->n.migrations++;
 		return *is != IS_RUNNING ? 0 : bad(r, "a task migrates while it runs");

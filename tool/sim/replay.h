@@ -26,14 +26,17 @@
 	X(traces_with_fpu) X(traces_with_restores) X(traces_with_signals) X(traces_with_sections)
 /* Results of earlier versions do not have these: then they are 0. */
 #define SIM_TOTALS_NEW(X)                                                                          \
-	X(switches_assumed) X(day_pauses) X(returns_assumed) X(signal_frames) X(signal_turns)
+	X(switches_assumed) X(day_pauses) X(returns_assumed) X(signal_frames) X(signal_turns)   \
+	X(sections_inside)
 
 /*
  * returns_assumed: signals the trace has, but not whether their handlers returned.
  * signal_turns: in slots that used the registers, beginnings of handlers and returns from them. After
  * each the registers are others, and may be touched anew; that the engine is told of one touch at the
  * slot's end is the least there can have been. signal_frames: those that begin a handler, for which what
- * was touched before is written.
+ * was touched before is written. sections_inside: sections of the kernel in such slots of which
+ * it is not known that the program came from user mode for them: the engine is told that it went back
+ * there when the slot ended, and not before.
  */
 struct sim_totals {
 #define X(name) uint64_t name;

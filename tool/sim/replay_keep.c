@@ -44,7 +44,8 @@ bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *plac
 	for (uint32_t i = 0; ok && i < k.cpus; i++)
 		ok = fwrite(&r->machine.cpus[i].cur, sizeof(uint32_t), 1, out) == 1 &&
 		     fwrite(&r->machine.cpus[i].frames, sizeof(uint32_t), 1, out) == 1 &&
-		     fwrite(&r->machine.cpus[i].turns, sizeof(uint32_t), 1, out) == 1;
+		     fwrite(&r->machine.cpus[i].turns, sizeof(uint32_t), 1, out) == 1 &&
+		     fwrite(&r->machine.cpus[i].sections, sizeof(uint32_t), 1, out) == 1;
 	for (size_t i = 0; i < r->memo_count; i++)
 		memo_settle(r->memos[i]);
 	for (size_t i = 0; ok && i < r->lane_count; i++)
@@ -70,7 +71,8 @@ static bool machine_go_on(struct machine *m, FILE *in)
 
 		if (fread(&cur, sizeof(cur), 1, in) != 1 ||
 		    fread(&m->cpus[i].frames, sizeof(uint32_t), 1, in) != 1 ||
-		    fread(&m->cpus[i].turns, sizeof(uint32_t), 1, in) != 1 || cur > m->task_count ||
+		    fread(&m->cpus[i].turns, sizeof(uint32_t), 1, in) != 1 ||
+		    fread(&m->cpus[i].sections, sizeof(uint32_t), 1, in) != 1 || cur > m->task_count ||
 		    (cur && m->tasks[cur].is != IS_RUNNING))
 			return false;
 		m->cpus[i].cur = cur;

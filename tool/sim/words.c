@@ -182,6 +182,20 @@ static const char *say_signals(const struct sim_result *r, char *buf, size_t siz
 	return buf;
 }
 
+static const char *say_sections(const struct sim_result *r, char *buf, size_t size)
+{
+	const unsigned long long inside = r->total.sections_inside;
+
+	if (!inside)
+		return NULL;
+	snprintf(buf, size, "Sections: %llu of the kernel's own uses of the registers were in slots that "
+		 "used them. That a program went back to user mode between two of these is not in a "
+		 "trace: it is taken to, when its slot ends. Wherever it did before, each policy makes a "
+		 "restore and a save more than it says here, those that wait for the first use only "
+		 "where it touched them, after a trap: at most %llu of each.", inside, inside);
+	return buf;
+}
+
 static const char *say_verdict(const struct sim_result *r, const struct sim_costs *c, char *buf,
 			       size_t size)
 {
@@ -476,20 +490,21 @@ static const char *say_made_up(const struct sim_result *r, char *buf, size_t siz
 const char *sim_verdict(const struct sim_result *r, const struct sim_costs *c, unsigned paragraph,
 			char *buf, size_t size)
 {
-	for (unsigned i = 0, said = 0; i < 14; i++) {
+	for (unsigned i = 0, said = 0; i < 15; i++) {
 		const char *p = i == 0 ? say_use(r, c, buf, size)
 			      : i == 1 ? say_even(r, c, buf, size)
 			      : i == 2 ? say_verdict(r, c, buf, size)
 			      : i == 3 ? say_rough(c, buf, size)
 			      : i == 4 ? say_best(r, c, buf, size)
 			      : i == 5 ? say_signals(r, buf, size)
-			      : i == 6 ? say_check(r, buf, size)
-			      : i == 7 ? say_lost(r, buf, size)
-			      : i == 8 ? say_gaps(r, buf, size)
-			      : i == 9 ? say_odd(r, buf, size)
-			      : i == 10 ? say_parts(r, buf, size)
-			      : i == 11 ? say_pauses(r, buf, size)
-			      : i == 12 ? say_prices(r, c, buf, size)
+			      : i == 6 ? say_sections(r, buf, size)
+			      : i == 7 ? say_check(r, buf, size)
+			      : i == 8 ? say_lost(r, buf, size)
+			      : i == 9 ? say_gaps(r, buf, size)
+			      : i == 10 ? say_odd(r, buf, size)
+			      : i == 11 ? say_parts(r, buf, size)
+			      : i == 12 ? say_pauses(r, buf, size)
+			      : i == 13 ? say_prices(r, c, buf, size)
 				       : say_made_up(r, buf, size);
 
 		if (p && said++ == paragraph)
