@@ -154,12 +154,4 @@ int trace_read_perf_data(const char *path, const struct trace_sink *sink, struct
  */
 int trace_lost_rest(const struct trace_sink *sink, struct trace_tally *tally);
 
-/**
- * trace_text_event() - one line.
- *
- * Return: 1 and *@ev; 0 for a line that is an event of no interest, or a comment; -1 otherwise, and
- *         @ev->broken says what was wanted where, NULL when it is no event at all.
- */
-int trace_text_event(const char *line, const char *end, struct trace_event *ev);
-
 #endif
