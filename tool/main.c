@@ -140,9 +140,9 @@
  *     results.h      our own results; what they must have (results_check.c, results_sim.c); in SQLite
  *                    (results_db.c)
  *     trace.h        traces of a scheduler: bytes and their format (trace_input.c), text of
- *                    perf script and ftrace (trace_text.c, trace_line.c), trace-cmd's
- *                    (trace_dat.c), perf's (trace_perf_data.c); trace_apart.h: in a process of
- *                    its own
+ *                    perf script and ftrace (trace_text.c; trace_line.h: a line of it,
+ *                    trace_scan.h: the bytes of a line), trace-cmd's (trace_dat.c), perf's
+ *                    (trace_perf_data.c); trace_apart.h: in a process of its own
  *     trace_compact.h  the same as our own records, read and written
  *     file.h         a whole file, with a limit
  */

@@ -12,28 +12,7 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* A decimal number; false when there is none or it does not fit. */
-static bool number(const char **p, const char *end, uint64_t max, uint64_t *v)
-{
-	const char *s = *p;
-	uint64_t n = 0;
-
-	if (s == end || !is_digit(*s))
-		return false;
-	while (s < end && is_digit(*s)) {
-		n = n * 10 + (uint64_t)(*s++ - '0');
-		if (n > max)
-			return false;
-	}
-	*p = s;
-	*v = n;
-	return true;
-}
+#include "read/trace_scan.h"
 
 static bool pid_number(const char *p, const char *end, int32_t *pid)
 {
@@ -45,46 +24,23 @@ static bool pid_number(const char *p, const char *end, int32_t *pid)
 	return true;
 }
 
-static const char *find(const char *p, const char *end, const char *what)
+/* A thread id that ends at @end: where it begins; *@pid is -1 when it is none. */
+static const char *pid_before(const char *begin, const char *end, int32_t *pid)
 {
-	return p < end ? memmem(p, (size_t)(end - p), what, strlen(what)) : NULL;
-}
+	uint64_t v = 0;
+	const char *p = number_before(begin, end, &v);
 
-/* The last @what in a line. */
-static const char *find_last(const char *p, const char *end, const char *what)
-{
-	const size_t n = strlen(what);
-
-	for (const char *s = end - n; s >= p; s--)
-		if (*s == *what && !memcmp(s, what, n))
-			return s;
-	return NULL;
-}
-
-static void copy_name(char name[TRACE_COMM], const char *p, const char *end)
-{
-	size_t n = end > p ? (size_t)(end - p) : 0;
-
-	if (n >= TRACE_COMM)
-		n = TRACE_COMM - 1;
-	memcpy(name, p, n);
-	memset(name + n, 0, TRACE_COMM - n);
+	*pid = p < end && v < TRACE_PID_MAX ? (int32_t)v : -1;
+	return p;
 }
 
 /* "key=123" anywhere in the fields: the last one, since a name may hold anything. */
-static bool pid_field(const char *p, const char *end, const char *key, int32_t *pid)
+static inline __attribute__((always_inline)) bool
+pid_field(const char *p, const char *end, const char *key, int32_t *pid)
 {
-	const char *at = find_last(p, end, key);
+	const char *at = find_last(p, end, key, '=');
 
 	return at && pid_number(at + strlen(key), end, pid);
-}
-
-/* The number that ends at @end, backwards. */
-static const char *digits_before(const char *begin, const char *end)
-{
-	while (end > begin && is_digit(end[-1]))
-		end--;
-	return end;
 }
 
 /* A line is given up; not inline, for nearly none is. */
@@ -97,7 +53,8 @@ static __attribute__((noinline, cold)) bool want(struct trace_event *ev, const c
 /* trace-cmd: "make:12 [120] R ==> gcc:13 [120]" */
 static bool switch_short(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *arrow = find_last(p, end, " ==> "), *colon, *q;
+	const char *arrow = find_last(p, end, " ==> ", '>'), *colon, *q;
+	int32_t pid;
 
 	if (!arrow)
 		return want(ev, "prev_comm= or ' ==> ' between two tasks");
@@ -106,20 +63,20 @@ static bool switch_short(const char *p, const char *end, struct trace_event *ev)
 	while (q > p && q[-1] != ' ')
 		q--;
 	ev->state = *q;
-	q = find_last(p, q, " [");
+	q = find_last(p, q, " [", '[');
 	if (!q)
 		return want(ev, "[PRIORITY] before ' ==> '");
 	/* Where a name was made anonymous its ":pid" may be gone too; prev's is at the line's front. */
-	colon = digits_before(p, q);
-	if (colon == p || colon[-1] != ':' || !pid_number(colon, q, &ev->prev))
-		ev->prev = ev->pid;
-	q = find_last(arrow, end, " [");
+	colon = pid_before(p, q, &pid);
+	ev->prev = colon > p && colon[-1] == ':' && pid >= 0 ? pid : ev->pid;
+	q = find_last(arrow, end, " [", '[');
 	if (!q)
 		return want(ev, "[PRIORITY] at the end");
-	colon = digits_before(arrow, q);
-	if (colon[-1] != ':' || !pid_number(colon, q, &ev->other))
+	colon = pid_before(arrow, q, &pid);
+	if (colon[-1] != ':' || pid < 0)
 		return true;
-	copy_name(ev->comm, arrow + 5, colon - 1);
+	ev->other = pid;
+	copy_name(ev->comm, arrow + 5, colon - 1, end);
 	return true;
 }
 
@@ -129,25 +86,26 @@ static bool switch_fields(const char *p, const char *end, struct trace_event *ev
 
 	if (end - p < 10 || memcmp(p, "prev_comm=", 10))
 		return switch_short(p, end, ev);
-	q = find(p, end, " prev_pid=");
+	q = find(p, end, " prev_pid=", '=');
 	if (!q || !pid_number(q + 10, end, &ev->prev))
 		return want(ev, "prev_pid= and a thread id");
-	q = find(q + 10, end, " prev_state=");
-	arrow = q ? find(q + 12, end, " ==> next_comm=") : NULL;
+	q = find(q + 10, end, " prev_state=", '=');
+	arrow = q ? find(q + 12, end, " ==> next_comm=", '>') : NULL;
 	if (!arrow)
 		return want(ev, q ? "==> next_comm=" : "prev_state=");
 	ev->state = q[12];
 	p = arrow + 15;
-	q = find_last(p, end, " next_pid=");
+	q = find_last(p, end, " next_pid=", '=');
 	if (!q || !pid_number(q + 10, end, &ev->other))
 		return want(ev, "next_pid= and a thread id");
-	copy_name(ev->comm, p, q);
+	copy_name(ev->comm, p, q, end);
 	return true;
 }
 
 static bool fpu_fields(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *load = find(p, end, " load: "), *x = load ? find(load, end, " xfeatures: ") : NULL;
+	const char *load = find(p, end, " load: ", 'l');
+	const char *x = load ? find(load, end, " xfeatures: ", 'x') : NULL;
 	uint64_t mask = 0;
 
 	if (!x || load + 7 >= end)
@@ -169,11 +127,12 @@ static bool fpu_fields(const char *p, const char *end, struct trace_event *ev)
 
 static bool fork_fields(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *c = find(p, end, " child_comm="), *q = find_last(p, end, " child_pid=");
+	const char *c = find(p, end, " child_comm=", '=');
+	const char *q = find_last(p, end, " child_pid=", '=');
 
 	if (!c || !q || q < c + 12 || !pid_number(q + 11, end, &ev->other))
 		return want(ev, c ? "child_pid= and a thread id" : "child_comm=");
-	copy_name(ev->comm, c + 12, q);
+	copy_name(ev->comm, c + 12, q, end);
 	return true;
 }
 
@@ -191,7 +150,7 @@ static bool migrate_fields(const char *p, const char *end, struct trace_event *e
 
 static bool signal_fields(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *h = find(p, end, " sa_handler=");
+	const char *h = find(p, end, " sa_handler=", '=');
 
 	if (!h || h + 12 == end)
 		return want(ev, "sa_handler= and an address");
@@ -207,25 +166,28 @@ static bool signal_fields(const char *p, const char *end, struct trace_event *ev
 
 struct event_name {
 	const char *name;
+	size_t len;
 	enum trace_kind kind;
 	bool (*fields)(const char *p, const char *end, struct trace_event *ev);
 };
 
+/* The frequent ones first. */
+#define NAME(name) name, sizeof(name) - 1
 static const struct event_name names[] = {
-	{ "sched_switch", TRACE_SWITCH, switch_fields },
-	{ "x86_fpu_regs_activated", TRACE_ACTIVATED, fpu_fields },
-	{ "x86_fpu_regs_deactivated", TRACE_DEACTIVATED, fpu_fields },
-	{ "x86_fpu_dropped", TRACE_DROPPED, fpu_fields },
-	{ "x86_fpu_copy_dst", TRACE_COPIED, fpu_fields },
-	{ "sched_migrate_task", TRACE_MIGRATE, migrate_fields },
-	{ "sched_process_fork", TRACE_FORK, fork_fields },
-	{ "sched_process_exec", TRACE_EXEC, NULL },
-	{ "sched_process_exit", TRACE_EXIT, NULL },
-	{ "sched_process_wait", TRACE_WAIT, NULL },
-	{ "signal_deliver", TRACE_SIGNAL, signal_fields },
-	{ "sys_enter_rt_sigreturn", TRACE_SIGRETURN, NULL },
-	{ "kernel_fpu_begin", TRACE_SECTION, NULL },
-	{ "kernel_fpu_begin_mask", TRACE_SECTION, NULL },
+	{ NAME("sched_switch"), TRACE_SWITCH, switch_fields },
+	{ NAME("x86_fpu_regs_activated"), TRACE_ACTIVATED, fpu_fields },
+	{ NAME("x86_fpu_regs_deactivated"), TRACE_DEACTIVATED, fpu_fields },
+	{ NAME("x86_fpu_dropped"), TRACE_DROPPED, fpu_fields },
+	{ NAME("x86_fpu_copy_dst"), TRACE_COPIED, fpu_fields },
+	{ NAME("sched_migrate_task"), TRACE_MIGRATE, migrate_fields },
+	{ NAME("sched_process_fork"), TRACE_FORK, fork_fields },
+	{ NAME("sched_process_exec"), TRACE_EXEC, NULL },
+	{ NAME("sched_process_exit"), TRACE_EXIT, NULL },
+	{ NAME("sched_process_wait"), TRACE_WAIT, NULL },
+	{ NAME("signal_deliver"), TRACE_SIGNAL, signal_fields },
+	{ NAME("sys_enter_rt_sigreturn"), TRACE_SIGRETURN, NULL },
+	{ NAME("kernel_fpu_begin"), TRACE_SECTION, NULL },
+	{ NAME("kernel_fpu_begin_mask"), TRACE_SECTION, NULL },
 };
 
 static const struct event_name *by_name(const char *p, size_t n)
@@ -234,7 +196,7 @@ static const struct event_name *by_name(const char *p, size_t n)
 	if (n > 8 && p[6] == 'w' && !memcmp(p, "sched_wa", 8))
 		return NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i].name) == n && !memcmp(names[i].name, p, n))
+		if (names[i].len == n && !memcmp(names[i].name, p, n))
 			return &names[i];
 	return NULL;
 }
@@ -247,35 +209,44 @@ const char *trace_text_kind(enum trace_kind kind)
 	return NULL;
 }
 
-/* Seconds with a fraction, "12946.766538". */
+/* Seconds with a fraction, "12946.766538"; of more than nine digits the rest is not looked at. */
 static bool read_time(const char **p, const char *end, uint64_t *ns)
 {
-	uint64_t s, unit = 100000000;
+	static const uint32_t unit[] = { 1000000000, 100000000, 10000000, 1000000, 100000,
+					 10000, 1000, 100, 10, 1 };
+	uint64_t s, fraction = 0;
+	unsigned n;
 
 	if (!number(p, end, 1ull << 33, &s) || *p == end || **p != '.')
 		return false;
-	s *= 1000000000;
-	for ((*p)++; *p < end && is_digit(**p); (*p)++, unit /= 10)
-		s += unit * (uint64_t)(**p - '0');
-	*ns = s;
+	(*p)++;
+	n = few_digits(*p, end, &fraction);
+	if (n < 8)
+		*p += n;
+	else
+		for (n = 0; *p < end && is_digit(**p); (*p)++)
+			if (n < 9) {
+				fraction = fraction * 10 + (uint64_t)(**p - '0');
+				n++;
+			}
+	*ns = s * 1000000000 + fraction * unit[n];
 	return true;
 }
 
-/* What stands before "[CPU]": the name and the thread id. */
-static bool read_owner(const char *p, const char *end, struct trace_event *ev)
+/* What stands before "[CPU]" up to @end: the name and the thread id. The line ends at @limit. */
+static bool read_owner(const char *p, const char *end, const char *limit, struct trace_event *ev)
 {
 	const char *digits;
+	int32_t pid;
 
-	while (end > p && end[-1] == ' ')
-		end--;
-	if (end > p && end[-1] == ')') {
+	if (end[-1] == ')') {
 		/* "(tgid)" of tracefs */
 		while (end > p && *end != '(')
 			end--;
 		while (end > p && end[-1] == ' ')
 			end--;
 	}
-	digits = digits_before(p, end);
+	digits = pid_before(p, end, &pid);
 	if (digits == end || digits == p)
 		return false;
 	if (digits - p >= 2 && digits[-1] == '-' && (digits[-2] == ' ' || digits[-2] == ':')) {
@@ -288,18 +259,19 @@ static bool read_owner(const char *p, const char *end, struct trace_event *ev)
 		digits--;
 	else if (digits[-1] != '-' && digits[-1] != ' ')
 		return false;
-	if (!pid_number(digits + (*digits == '/'), end, &ev->pid))
+	if (pid < 0)
 		return false;
+	ev->pid = pid;
 	if (*digits == '/')
-		digits = digits_before(p, digits);
-	while (p < digits && *p == ' ')
-		p++;
+		while (digits > p && is_digit(digits[-1]))
+			digits--;
+	p = skip_blanks(p, digits);
 	end = digits - (digits > p);
 	while (end > p && end[-1] == ' ')
 		end--;
-	copy_name(ev->own, p, end);
+	copy_name(ev->own, p, end, limit);
 	/* tracefs does not know every name. */
-	if (!strcmp(ev->own, "<...>"))
+	if (ev->own[0] == '<' && !memcmp(ev->own, "<...>", sizeof("<...>")))
 		ev->own[0] = '\0';
 	return true;
 }
@@ -324,9 +296,9 @@ static int lost_line(const char *p, const char *end, struct trace_event *ev)
 /* perf script --header names the events that were asked for, whether there are any or not. */
 static int note_line(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *name = find(p, end, " event : name = ");
+	const char *name = find(p, end, " event : name = ", ':');
 
-	if (!name || !find(name, end, "sys_enter_rt_sigreturn"))
+	if (!name || !find(name, end, "sys_enter_rt_sigreturn", 'y'))
 		return 0;
 	ev->kind = TRACE_SIGRETURNS;
 	return 1;
@@ -335,7 +307,7 @@ static int note_line(const char *p, const char *end, struct trace_event *ev)
 /* Lines that no trace is without: comments, and what trace-cmd prints first. */
 static int other_line(const char *p, const char *end, struct trace_event *ev)
 {
-	const char *lost = find(p, end, "LOST");
+	const char *lost = find(p, end, "LOST", 'L');
 
 	while (p < end && *p == ' ')
 		p++;
@@ -346,88 +318,101 @@ static int other_line(const char *p, const char *end, struct trace_event *ev)
 	/* "CPU:1 [LOST 12 EVENTS]", "PERF_RECORD_LOST lost 12" */
 	if (lost)
 		return lost_line(lost + 4, end, ev);
-	if (find(p, end, "EVENTS DROPPED"))
+	if (find(p, end, "EVENTS DROPPED", 'V'))
 		return lost_line(end, end, ev);
 	if (end - p > 5 && (!memcmp(p, "cpus=", 5) || !memcmp(p, "versi", 5)))
 		return 0;
 	return -1;
 }
 
-/* Is the last thing before the blanks a number, or tracefs's "(tgid)"? */
-static bool ends_in_id(const char *p, const char *end)
+/*
+ * "[CPU]" between blanks, and a thread id or tracefs's "(tgid)" before that: a name may look alike.
+ * Return: what is behind the "]", or NULL; *@owner is where what stands before it ends.
+ */
+static const char *find_cpu(const char *line, const char *end, const char **owner, uint64_t *cpu)
 {
-	while (end > p && end[-1] == ' ')
-		end--;
-	return end > p && (is_digit(end[-1]) || end[-1] == ')');
+	const char *p = line, *q;
+
+	while ((q = near_byte(p, end, '['))) {
+		p = q + 1;
+		if (q == line || q[-1] != ' ' || !number(&p, end, UINT32_MAX, cpu) ||
+		    end - p <= 2 || p[0] != ']' || p[1] != ' ')
+			continue;
+		while (q > line && q[-1] == ' ')
+			q--;
+		*owner = q;
+		if (q > line && (is_digit(q[-1]) || q[-1] == ')'))
+			return p + 1;
+	}
+	return NULL;
 }
 
-int trace_text_event(const char *line, const char *end, struct trace_event *ev)
+/* Behind perf's "sched:", up to the colon that ends the name: where that is, or NULL. */
+static const char *find_name(const char **p, const char *end)
 {
-	const char *p = line, *open, *e;
-	const struct event_name *name;
-	uint64_t cpu;
+	const char *colon = *p;
 
-	ev->broken = NULL;
-	/* "[CPU]" between blanks, and a thread id before that: a name may look alike. */
-	for (;;) {
-		open = p < end ? memchr(p, '[', (size_t)(end - p)) : NULL;
-		if (!open)
-			return other_line(line, end, ev);
-		p = open + 1;
-		if (open > line && open[-1] == ' ' && number(&p, end, UINT32_MAX, &cpu) &&
-		    end - p > 2 && p[0] == ']' && p[1] == ' ' && ends_in_id(line, open))
-			break;
-	}
-	p += 2;
-	while (p < end && *p == ' ')
-		p++;
-	if (p < end && !is_digit(*p))
-		while (p < end && *p != ' ') /* ftrace's flags: "d..2." */
-			p++;
-	while (p < end && *p == ' ')
-		p++;
-	if (!read_time(&p, end, &ev->ns) || p == end || *p != ':')
-		return other_line(line, end, ev);
-	for (p++; p < end && *p == ' '; )
-		p++;
-	/* perf, in the name of whoever ran: "PERF_RECORD_LOST lost 75" */
-	if (end - p > 16 && !memcmp(p, "PERF_RECORD_LOST", 16))
-		return lost_line(p + 16, end, ev);
-	e = p;
-	for (;;) {
-		e = memchr(e, ':', (size_t)(end - e));
-		if (!e)
-			return -1;
-		if (e + 1 == end || e[1] == ' ')
-			break;
-		p = ++e; /* perf's "sched:" */
-	}
-	name = by_name(p, (size_t)(e - p));
-	if (!name)
-		return 0;
-	for (p = e + 1; p < end && *p == ' '; )
-		p++;
-	ev->kind = name->kind;
-	if (cpu >= TRACE_CPUS_MAX || !read_owner(line, open, ev)) {
-		(void)want(ev, cpu >= TRACE_CPUS_MAX ? "a CPU below 4096 in []"
-						     : "a name and a thread id before [CPU]");
-		return -1;
-	}
-	ev->cpu = (uint32_t)cpu;
+	while ((colon = near_byte(colon, end, ':')) && colon + 1 < end && colon[1] != ' ')
+		*p = ++colon;
+	return colon;
+}
+
+/* What is in all events, before their fields are read. */
+static void begin_event(struct trace_event *ev, enum trace_kind kind, uint32_t cpu)
+{
+	ev->kind = kind;
+	ev->cpu = cpu;
 	ev->state = 0;
 	ev->flag = true;
 	ev->image = TRACE_IMAGE_UNKNOWN;
 	ev->prev = ev->other = -1;
 	ev->comm[0] = '\0';
+}
+
+int trace_text_event(const char *line, const char *end, struct trace_event *ev)
+{
+	const char *p, *owner, *colon;
+	const struct event_name *name;
+	uint64_t cpu;
+
+	ev->broken = NULL;
+	p = find_cpu(line, end, &owner, &cpu);
+	if (!p)
+		return other_line(line, end, ev);
+	p = skip_blanks(p, end);
+	if (p < end && !is_digit(*p)) {
+		while (p < end && *p != ' ') /* ftrace's flags: "d..2." */
+			p++;
+		p = skip_blanks(p, end);
+	}
+	if (!read_time(&p, end, &ev->ns) || p == end || *p != ':')
+		return other_line(line, end, ev);
+	p = skip_blanks(p + 1, end);
+	/* perf, in the name of whoever ran: "PERF_RECORD_LOST lost 75" */
+	if (end - p > 16 && *p == 'P' && !memcmp(p, "PERF_RECORD_LOST", 16))
+		return lost_line(p + 16, end, ev);
+	colon = find_name(&p, end);
+	if (!colon)
+		return -1;
+	name = by_name(p, (size_t)(colon - p));
+	if (!name)
+		return 0;
+	begin_event(ev, name->kind, (uint32_t)cpu);
+	if (cpu >= TRACE_CPUS_MAX || !read_owner(line, owner, end, ev)) {
+		(void)want(ev, cpu >= TRACE_CPUS_MAX ? "a CPU below 4096 in []"
+						     : "a name and a thread id before [CPU]");
+		return -1;
+	}
+	p = skip_blanks(colon + 1, end);
 	if (name->kind == TRACE_EXEC)
 		return pid_field(p, end, " old_pid=", &ev->other) ||
 		       want(ev, "old_pid= and a thread id") ? 1 : -1;
 	if (name->kind == TRACE_EXIT)
-		ev->flag = !find(p, end, " group_dead=false");
+		ev->flag = !find(p, end, " group_dead=false", '=');
 	if (name->fields && !name->fields(p, end, ev))
 		return -1;
 	/* perf prints what the task is called when it reads, not when it happened. */
-	if (name->kind == TRACE_SWITCH && ev->pid != ev->prev)
+	if (name->kind == TRACE_SWITCH)
 		ev->pid = ev->prev;
 	return 1;
 }

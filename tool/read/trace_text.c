@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Traces as text, line by line: what the events are goes to the sink, what no event is gets counted,
- * and what cannot be a trace is refused early.
+ * Traces as text, line by line: events go to the sink, what is none is counted, and what cannot be
+ * a trace is refused early.
  */
 #include "read/trace_line.h"
 
