@@ -277,7 +277,7 @@ int main(void)
 	const unsigned deferred = 5;
 	char path[64];
 	const char *name;
-	double slow;
+	double slow = 0;
 	int file;
 
 	r->recs = mmap(NULL, (size_t)2 * SLOTS * sizeof(*r->recs), PROT_READ | PROT_WRITE,
