@@ -220,9 +220,10 @@ static int finish(struct slots *s, unsigned id)
 
 static int on_switch(struct slots *s, const struct trace_event *ev)
 {
+	static const char no_name[TRACE_COMM];
 	struct cpu *c = &s->cpus[ev->cpu];
 
-	if (resync(s, ev->cpu, ev->prev, ev->pid == ev->prev ? ev->own : ""))
+	if (resync(s, ev->cpu, ev->prev, ev->pid == ev->prev ? ev->own : no_name))
 		return -1;
 	c->ending = true;
 	c->live_at_end = false;
