@@ -52,7 +52,7 @@
  *                    and in (lane_own.h: inside)
  *     memo.h         what the engine does, remembered: the short path (memo_run.h), the others
  *                    (memo.c), what is learned (memo_table.c, memo_own.h), begin and end
- *                    (memo_settle.c)
+ *                    (memo_settle.c); quick.h: the same for one policy alone
  *     machine.h      who runs where; reserve.h: tables that grow in place
  *     replay.h       records checked, summed up, and given to all lanes (replay.c, replay_own.h); where
  *                    pieces of a trace meet (replay_keep.c)
