@@ -107,16 +107,33 @@ static int set_running(struct slots *s, unsigned id, uint32_t n, unsigned flags,
 	return 0;
 }
 
+static int finish(struct slots *s, unsigned id);
+
+/* The task of @pid is somewhere else now: where it left a CPU by a switch that was kept, that is complete. */
+static int let_go(struct slots *s, int32_t pid)
+{
+	const uint32_t n = tasks_find(&s->t, pid);
+	unsigned cpu;
+
+	if (n == NO_TASK || n == IDLE || !s->t.task[n].cpu)
+		return s->t.why ? -1 : 0;
+	cpu = s->t.task[n].cpu - 1u;
+	return s->cpus[cpu].ending ? finish(s, cpu) : 0;
+}
+
 /* A task runs by its next event in its own name that we did not see coming. */
 static int resync(struct slots *s, unsigned id, int32_t pid, const char *name)
 {
 	const struct cpu *c = &s->cpus[id];
-	const struct task *t = &s->t.task[c->task];
+	const struct task *t;
 	unsigned flags = REC_ASSUMED;
 	uint32_t n;
 
-	if (c->known && t->pid == pid)
+	if (c->known && s->t.task[c->task].pid == pid)
 		return 0;
+	if (let_go(s, pid))
+		return -1;
+	t = &s->t.task[c->task];
 	/* How its slot ended was missed: a program most likely was in user mode. */
 	if (c->known && !t->kernel && !t->dying)
 		flags |= REC_USER | REC_USED;
@@ -158,15 +175,21 @@ static int put_dead(struct slots *s, unsigned id, bool user)
 static int finish(struct slots *s, unsigned id)
 {
 	struct cpu *c = &s->cpus[id];
-	struct task *t = &s->t.task[c->task];
+	const unsigned seen_next = c->seen_next;
 	bool user = c->live_at_end, dead;
-	uint32_t live = c->live, n;
-	const unsigned seen = c->seen, seen_next = c->seen_next;
-	unsigned flags;
+	unsigned flags, seen;
+	uint32_t live, n;
+	struct task *t;
 
 	if (slots_settle_fork(s, id))
 		return -1;
 	c->ending = false;
+	/* Who comes may have left another CPU, which has done nothing since; and so on. */
+	if (c->next >= 0 && let_go(s, c->next))
+		return -1;
+	t = &s->t.task[c->task];
+	live = c->live;
+	seen = c->seen;
 	if (!(s->has & REC_HAS_FPU) && !t->kernel && !t->gone) {
 		user = true;
 		live = (uint32_t)XST_MASK_SSE;
@@ -179,7 +202,8 @@ static int finish(struct slots *s, unsigned id)
 	}
 	if (user && !t->dying && put_pending(s, id, t))
 		return -1;
-	dead = t->dying && (c->state == 'X' || c->state == 'Z' || !c->state);
+	/* Without an event of its exit, too: nobody runs again behind one of these. */
+	dead = c->task != IDLE && (c->state == 'X' || c->state == 'Z' || (t->dying && !c->state));
 	if (dead) {
 		if (put_dead(s, id, user) || slots_tell_parent(s, id, t))
 			return -1;
@@ -296,9 +320,12 @@ static int on_exec(struct slots *s, const struct trace_event *ev)
 static int on_migrate(struct slots *s, const struct trace_event *ev)
 {
 	const struct cpu *c = &s->cpus[ev->cpu];
-	const uint32_t n = tasks_find(&s->t, ev->other);
 	struct task *t;
+	uint32_t n;
 
+	if (let_go(s, ev->other))
+		return -1;
+	n = tasks_find(&s->t, ev->other);
 	if (n == NO_TASK || n == IDLE)
 		return s->t.why ? -1 : 0;
 	t = &s->t.task[n];
