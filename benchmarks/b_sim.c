@@ -91,7 +91,8 @@ static int make_file(struct records *r)
 	FILE *f = fdopen(dup(fd), "w");
 
 	unlink(name);
-	r->recs[r->count - 1].cpu = rec_check(rec_sum(0, r->recs, r->count - 1));
+	r->recs[r->count - 1].cpu = rec_check(rec_sum(0, r->recs, r->count - 1), &head,
+					      &r->recs[r->count - 1]);
 	if (!f || fwrite(&head, sizeof(head), 1, f) != 1 ||
 	    fwrite(r->recs, sizeof(*r->recs), r->count, f) != r->count || fclose(f))
 		exit(1);

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			memcpy(&r, data + at, sizeof(r));
 			sum = rec_sum(sum, &r, 1);
 		}
-		end.cpu = rec_check(sum);
+		end.cpu = rec_check(sum, &head, &end);
 		memcpy(bytes + sizeof(head) + size, &end, sizeof(end));
 		size += sizeof(head) + sizeof(end);
 	} else {

@@ -295,8 +295,18 @@ put("trace_compact", "turns", b"\1" + task(1) + task(2) + rec(SWITCH, 1) + b"".j
     rec(SWITCH, 1 + (i + 1) % 2, 0, 0x22 | i % 3 * 4, LIVE if i % 5 else 0) for i in range(30)) +
     rec(SWITCH, 2, 0, 0x2a, LIVE) * 3 + rec(SWITCH, 0, 0, 0x2b, LIVE) + rec(SWITCH, 0, 0, 1) * 3)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
-halves = struct.unpack(f"<{len(life) // 8}Q", life)
-total = (sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64
+head = b"XSTTRACE" + struct.pack("<II", 3, 0) + bytes(48)
+end = rec(13, 0, 0, 1, len(life) // 16)
+
+
+def add(total, data):
+    halves = struct.unpack(f"<{len(data) // 8}Q", data)
+    return (total + sum(halves[::2]) * 0x9e3779b97f4a7c15 + sum(halves[1::2]) * 0xbf58476d1ce4e5b9) % 2**64
+
+
+total = add(0, life)
+for at in range(0, 80, 16):
+    total = add(total, (head + end)[at:at + 16])
+    total = (total ^ total >> 32) * 0xd6e8feb86659fd93 % 2**64
 check = (total >> 48 ^ total >> 32 ^ total >> 16 ^ total) & 0xffff
-put("trace_compact", "file", b"\0" + b"XSTTRACE" + struct.pack("<II", 2, 0) + bytes(48) + life +
-    rec(13, 0, check, 1, len(life) // 16))
+put("trace_compact", "file", b"\0" + head + life + rec(13, 0, check, 1, len(life) // 16))

@@ -47,6 +47,12 @@ def manners():
         bad[rng.randrange(64, len(bad))] ^= 1 << rng.randrange(8)
         r = run("sim", "-j", "-", data=bytes(bad))
         check(r.returncode in (0, 2), f"a turned bit: exit {r.returncode}")
+    # Nor is one in the head or the end another answer: what a trace was made from, and what it could see.
+    for where in [*range(64), *range(len(good) - 16, len(good))]:
+        bad = bytearray(good)
+        bad[where] ^= 1 << rng.randrange(8)
+        r = run("sim", "-j", "-", data=bytes(bad))
+        check(r.returncode == 2 and r.stderr.count(b"\n") == 1, f"byte {where} turned: exit {r.returncode}, {r.stderr}")
     # Text of one kind that is broken in places, and events that were lost.
     lines = text.splitlines(True)
     r = run("sim", "-", data=b"".join(l if i % 7 else l[:60] + b"\n" for i, l in enumerate(lines)))

@@ -37,7 +37,8 @@ static int check_header(const struct trace_input *in, const struct rec_header *h
 }
 
 /* A batch's records up to its END into the sum, which END then must name. */
-static bool is_whole(uint64_t *sum, const struct rec *recs, size_t count)
+static bool is_whole(uint64_t *sum, const struct rec_header *head, const struct rec *recs,
+		     size_t count)
 {
 	const struct rec *last = &recs[count - 1];
 
@@ -46,7 +47,7 @@ static bool is_whole(uint64_t *sum, const struct rec *recs, size_t count)
 		return true;
 	}
 	*sum = rec_sum(*sum, recs, count - 1);
-	return last->cpu == rec_check(*sum);
+	return last->cpu == rec_check(*sum, head, last);
 }
 
 static int broken(const struct trace_input *in, char *err, size_t errlen)
@@ -63,6 +64,7 @@ static int broken(const struct trace_input *in, char *err, size_t errlen)
  */
 struct source {
 	struct trace_input *in;
+	struct rec_header head;
 	struct rec *buffer;
 	size_t have;             /* bytes in the buffer that are no whole record yet */
 	uint64_t size, at;       /* of a file that can be mapped, else 0; the next record's place */
@@ -191,7 +193,7 @@ static int read_all(struct source *s, struct rec_place *place,
 
 		if (n <= 0)
 			return (int)n;
-		if (!is_whole(&place->sum, recs, (size_t)n))
+		if (!is_whole(&place->sum, &s->head, recs, (size_t)n))
 			return broken(s->in, err, errlen);
 		if (asks)
 			s->cost[s->mapped] += now() - begun;
@@ -237,8 +239,8 @@ int trace_read_compact(struct trace_input *in, struct rec_place *place,
 	}
 	if (check_header(in, &head, place, err, errlen))
 		return -1;
-	s = (struct source){ .in = in, .buffer = buffer, .size = file_size(in), .at = sizeof(head),
-			     .end = sizeof(head) };
+	s = (struct source){ .in = in, .head = head, .buffer = buffer, .size = file_size(in),
+			     .at = sizeof(head), .end = sizeof(head) };
 	sigaction(SIGBUS, &new, &old);
 	if (!sigsetjmp(taken_away, 1))
 		result = read_all(&s, place, put, arg, err, errlen);

@@ -19,6 +19,7 @@ int trace_read_compact(struct trace_input *in, struct rec_place *place,
 		       size_t errlen);
 
 struct trace_writer {
+	struct rec_header head;
 	const char *path;
 	struct outfile out;
 	uint64_t sum;

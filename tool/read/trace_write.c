@@ -9,14 +9,15 @@ int trace_write_begin(struct trace_writer *w, const char *path, struct outfile *
 		      const char *source, bool made_up, const struct rec_place *place, char *err,
 		      size_t errlen)
 {
-	struct rec_header head = { .version = REC_VERSION, .piece = place->piece,
-				   .before = place->sum, .flags = made_up ? REC_MADE_UP : 0 };
+	struct rec_header *head = &w->head;
 
 	memset(w, 0, sizeof(*w));
+	*head = (struct rec_header){ .version = REC_VERSION, .piece = place->piece,
+				     .before = place->sum, .flags = made_up ? REC_MADE_UP : 0 };
 	w->path = path;
 	w->sum = place->sum;
-	memcpy(head.magic, REC_MAGIC, sizeof(head.magic));
-	strncpy(head.source, source, sizeof(head.source) - 1);
+	memcpy(head->magic, REC_MAGIC, sizeof(head->magic));
+	strncpy(head->source, source, sizeof(head->source) - 1);
 	if (open) {
 		w->out = *open;
 		*open = (struct outfile){ 0 };
@@ -25,7 +26,7 @@ int trace_write_begin(struct trace_writer *w, const char *path, struct outfile *
 		return -1;
 	}
 	setvbuf(w->out.f, NULL, _IOFBF, 1 << 16);
-	fwrite(&head, sizeof(head), 1, w->out.f);
+	fwrite(head, sizeof(*head), 1, w->out.f);
 	return 0;
 }
 
@@ -41,7 +42,7 @@ int trace_write(void *arg, struct rec *recs, size_t count)
 	if (!ends)
 		return 0;
 	end = recs[count - 1];
-	end.cpu = rec_check(w->sum);
+	end.cpu = rec_check(w->sum, &w->head, &end);
 	return fwrite(&end, sizeof(end), 1, w->out.f) == 1 ? 0 : -1;
 }
 

@@ -20,7 +20,7 @@
 #include <xst/comp.h>
 
 #define REC_MAGIC   "XSTTRACE"
-#define REC_VERSION 2u
+#define REC_VERSION 3u
 
 #define REC_TASKS_MAX (1u << 20)
 #define REC_CPUS_MAX  4096u
@@ -42,7 +42,7 @@ enum rec_kind {
 	REC_LOST,       /* @arg events were lost here; REC_ASSUMED: what follows contradicts what was */
 	REC_END,        /* @arg: how many records came before, modulo 2^32; flags: REC_HAS_*; @task:
 			   restores the trace has that no SWITCH has; @cpu: in a file,
-			   rec_check() of all of the trace before it */
+			   rec_check() of all of the trace before it, and of this */
 	REC_RENAME,     /* @task is called otherwise from now on; a NAME follows */
 	REC_KINDS,
 };
@@ -133,9 +133,21 @@ static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t coun
 	return sum + both[0] * 0x9e3779b97f4a7c15u + both[1] * 0xbf58476d1ce4e5b9u;
 }
 
-/* What of it has room in an END. */
-static inline uint16_t rec_check(uint64_t sum)
+/*
+ * What of it has room in an END: of all records before, their head, and the END's other fields.
+ */
+static inline uint16_t rec_check(uint64_t sum, const struct rec_header *head, const struct rec *end)
 {
+	struct rec all[1 + sizeof(*head) / sizeof(*end)];
+
+	memcpy(all, head, sizeof(*head));
+	all[sizeof(*head) / sizeof(*end)] = *end;
+	all[sizeof(*head) / sizeof(*end)].cpu = 0;
+	/* Each by its place: rec_sum() alone would take one field's change for another's. */
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		sum = rec_sum(sum, &all[i], 1);
+		sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93u;
+	}
 	return (uint16_t)(sum >> 48 ^ sum >> 32 ^ sum >> 16 ^ sum);
 }
 
