@@ -104,7 +104,7 @@ struct rec_header {
 	uint32_t piece;     /* of a trace that was cut: 0 is the first */
 	uint64_t before;    /* rec_sum() of all pieces before: they are of one trace */
 	char source[39];    /* what it was made from, in words */
-	uint8_t flags;      /* REC_MADE_UP; files from before it had flags have a text's last 0 here */
+	uint8_t flags;      /* REC_MADE_UP */
 };
 _Static_assert(sizeof(struct rec_header) == 64, "the header is 64 bytes");
 
