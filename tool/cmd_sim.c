@@ -65,6 +65,7 @@ static const struct opt_usage usage = {
 
 struct request {
 	struct sim_plan plan;
+	struct sim_state state;
 	struct sim_costs costs;
 	struct sim_range trap, ts, ipi; /* high < 0: not given */
 	int guest;                      /* -1: as the costs say */
@@ -298,7 +299,8 @@ static int read_option(struct request *q, int id, struct opt_parser *p)
 		q->plan.save = p->arg;
 		return UI_OK;
 	case O_STATE:
-		q->plan.state = p->arg;
+		q->state.path = p->arg;
+		q->plan.state = &q->state;
 		return UI_OK;
 	case O_CUT:
 		return opt_get_u64(p, 2, UINT32_MAX, &q->plan.cut) ? UI_OK : p->status;
@@ -374,6 +376,8 @@ static int settle(struct request *q)
 			      "later run, which reads one of them");
 	if (q->plan.state && (q->synthetic || q->merge || q->plan.save))
 		return refuse("--state goes with the pieces of a trace");
+	if (q->plan.state && !strcmp(q->state.path, "-"))
+		return refuse("--state wants a file: it is read, and written behind the answer");
 	if (q->plan.save && q->path_count > 1)
 		return refuse("--save takes one trace");
 	if (q->merge && !q->path_count)
@@ -415,6 +419,11 @@ static int run_traces(struct request *q)
 		ui_note("no -c: the prices are those of the built-in table %s", DEFAULT_COSTS);
 	if (status == UI_OK)
 		show(q, &sum);
+	/* Where the answer cannot be written, whoever calls says so at the end. */
+	if (status == UI_OK && !fflush(stdout) && !ferror(stdout) &&
+	    sim_state_commit(&q->state, err, sizeof(err)))
+		status = ui_error(usage.cmd, UI_USAGE, "%s", err);
+	outfile_drop(&q->state.next);
 	sim_result_free(&sum);
 	return status;
 }

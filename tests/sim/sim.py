@@ -280,7 +280,8 @@ def monoid():
         check(total["programs"] == sorted(want["programs"], key=lambda p: p["name"]), f"programs of {args} in pieces")
         # Each by itself they are not, but for a load for each task and CPU at each cut.
         error(run("sim", pieces[1]), 2, "--state goes on", "a piece alone")
-        error(run("sim", "--state", at(f"state{i}"), pieces[1]), 2, "comes next", "a piece out of order")
+        error(run("sim", "--programs", "--state", at(f"state{i}"), pieces[1]), 2, "comes next",
+              "a piece out of order")
     # The state of one trace does not go on in another, nor in the same cut otherwise.
     os.remove(at("state0"))
     check(run("sim", "--state", at("state0"), at("cut0.0")).returncode == 0, "the first piece again")

@@ -319,13 +319,13 @@ static void hand_over(struct side *s, const struct xst_policy *policies,
 	struct rec_place place = { 0 };
 	struct side next;
 
-	if (!f || !replay_keep(s->replay, f, &place))
+	if (!f || !replay_keep(s->replay, f, &place, 7))
 		abort();
 	end_side(s, sum);
 	free_side(s);
 	rewind(f);
 	begin_side(&next, policies, extras, limits);
-	if (!replay_go_on(next.replay, f, &place))
+	if (replay_go_on(next.replay, f, &place, 7))
 		abort();
 	fclose(f);
 	*s = next;

@@ -9,10 +9,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <xst/switch.h>
 
+#include "sim/kept.h"
 #include "sim/rec.h"
 
 /* What becomes of registers that are a task's only copy when the task goes to another CPU. */
@@ -73,9 +73,10 @@ struct lane_task lane_take_task(struct lane *l, unsigned task);
  * lane_keep() - what goes on when the trace does: of the first @tasks tasks and @cpus CPUs. Counts
  * do not. lane_go_on() - a new lane begins there.
  *
- * Return: false when @out takes or @in has no more, or @in is nonsense.
+ * Return: false when @out takes or @in has no more, or @in is nonsense: a lane is never left in a
+ * state that its engine cannot go on from.
  */
-bool lane_keep(const struct lane *l, FILE *out, uint32_t tasks, uint32_t cpus);
-bool lane_go_on(struct lane *l, FILE *in, uint32_t tasks, uint32_t cpus);
+bool lane_keep(const struct lane *l, struct kept *out, uint32_t tasks, uint32_t cpus);
+bool lane_go_on(struct lane *l, struct kept *in, uint32_t tasks, uint32_t cpus);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <xst/kernel.h>
 #include <xst/world.h>
 
 void lane_get_task(const struct lane *l, uint32_t task, struct lane_task_state *out)
@@ -197,40 +198,103 @@ bool lane_try(struct lane *l, struct lane_scene *scene, const struct rec *event,
 	return is_all(l, &cpu, task, scene);
 }
 
-bool lane_keep(const struct lane *l, FILE *out, uint32_t tasks, uint32_t cpus)
+bool lane_keep(const struct lane *l, struct kept *out, uint32_t tasks, uint32_t cpus)
 {
 	struct lane_task_state t;
 	struct lane_cpu_state c;
 
 	for (uint32_t i = 0; i < tasks; i++) {
 		lane_get_task(l, i, &t);
-		if (fwrite(&t, sizeof(t), 1, out) != 1)
+		if (!kept_put(out, &t, sizeof(t)))
 			return false;
 	}
 	for (uint32_t i = 0; i < cpus; i++) {
 		lane_get_cpu(l, i, &c);
-		if (fwrite(&c, sizeof(c), 1, out) != 1)
+		if (!kept_put(out, &c, sizeof(c)))
 			return false;
 	}
 	return true;
 }
 
-bool lane_go_on(struct lane *l, FILE *in, uint32_t tasks, uint32_t cpus)
+#define STATE   (XST_B_LIVE | XST_B_DIRTY | XST_B_INIT | XST_B_READY | XST_B_TS | XST_B_SLOT)
+#define INITIAL (XST_NEED_X87 | XST_NEED_MXCSR)
+
+/* Can a task be like this, by itself? */
+static bool task_can_be(const struct lane_task_state *t, uint32_t cpus)
+{
+	if (!t->begun)
+		return true;
+	return t->begun == 1 && (t->last_cpu < cpus || t->last_cpu == XST_NO_CPU) &&
+	       (t->home < cpus || t->home == XST_NO_CPU) && t->pkru == XST_PKRU_DEFAULT &&
+	       !t->fault && !(t->xstate_bv & ~XST_MASK_SSE);
+}
+
+/* Can a CPU, of which @fresh are the bits where it has just begun? */
+static bool cpu_can_be(const struct lane_cpu_state *c, uint32_t fresh, uint32_t tasks)
+{
+	if (!c->begun)
+		return !c->cur;
+	return c->begun == 1 && c->kernel_owns <= !c->owner && c->cur <= tasks && c->owner <= tasks &&
+	       !((c->bits ^ fresh) & ~STATE) && c->slot <= XST_SLOT_BLIND &&
+	       !(c->bits & XST_B_SLOT) == (c->slot == XST_SLOT_UNKNOWN) &&
+	       !(c->xinuse & ~XST_MASK_SSE) && !(c->in_place & ~INITIAL);
+}
+
+/* Does all that it says of tasks agree with what these say? */
+static bool cpu_agrees(const struct lane *l, uint32_t cpu)
+{
+	struct lane_cpu_state c;
+	struct lane_task_state t;
+
+	lane_get_cpu(l, cpu, &c);
+	if (!c.cur && (c.bits & (XST_B_LIVE | XST_B_SLOT)))
+		return false;
+	if (c.cur && !l->ctx[c.cur - 1].area)
+		return false;
+	if (c.bits & XST_B_LIVE)
+		return c.owner == c.cur && !(c.bits & XST_B_DIRTY);
+	if (!(c.bits & XST_B_DIRTY))
+		return true;
+	if (!c.owner)
+		return false;
+	lane_get_task(l, c.owner - 1, &t);
+	return t.begun && t.home == cpu && t.last_cpu == cpu;
+}
+
+/* Where its only copy is said to be, it is. */
+static bool home_agrees(const struct lane *l, uint32_t task)
+{
+	struct lane_task_state t;
+	struct lane_cpu_state c;
+
+	lane_get_task(l, task, &t);
+	if (!t.begun || t.home == XST_NO_CPU)
+		return true;
+	lane_get_cpu(l, t.home, &c);
+	return c.begun && (c.bits & XST_B_DIRTY) && c.owner == task + 1;
+}
+
+bool lane_go_on(struct lane *l, struct kept *in, uint32_t tasks, uint32_t cpus)
 {
 	struct lane_task_state t;
 	struct lane_cpu_state c;
 
 	for (uint32_t i = 0; i < tasks; i++) {
-		if (fread(&t, sizeof(t), 1, in) != 1)
+		if (!kept_get(in, &t, sizeof(t)) || !task_can_be(&t, cpus))
 			return false;
-		/* A CPU that is asked for it must be there. */
-		t.home = t.home < cpus ? t.home : XST_NO_CPU;
 		lane_set_task(l, i, &t);
 	}
 	for (uint32_t i = 0; i < cpus; i++) {
-		if (fread(&c, sizeof(c), 1, in) != 1 || c.cur > tasks || c.owner > tasks)
+		lane_begin_cpu(l, i);
+		if (!kept_get(in, &c, sizeof(c)) || !cpu_can_be(&c, l->cpus[i].bits, tasks))
 			return false;
 		lane_set_cpu(l, i, &c);
 	}
+	for (uint32_t i = 0; i < cpus; i++)
+		if (!cpu_agrees(l, i))
+			return false;
+	for (uint32_t i = 0; i < tasks; i++)
+		if (!home_agrees(l, i))
+			return false;
 	return true;
 }

@@ -148,12 +148,19 @@ void replay_on_exit(struct replay *r, void (*fn)(void *arg, uint32_t number), vo
 /**
  * replay_keep() - what goes on in the next piece of the trace, lanes and all.
  * @place: where that begins.
- * replay_go_on() - a new replay, with new lanes, begins there.
+ * @of:    what was asked, as a checksum: policies and assumptions.
  *
- * Return: false when @out takes no more; when @in is not what replay_keep() wrote for the same
- * lanes.
+ * Return: false when @out takes no more.
  */
-bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place);
-bool replay_go_on(struct replay *r, FILE *in, struct rec_place *place);
+bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place, uint64_t of);
+
+/**
+ * replay_go_on() - a new replay, with new lanes, begins there.
+ * @in: at its beginning; it must be possible to go back to that.
+ *
+ * Return: NULL; why not, when @in is not all of what replay_keep() wrote for the same lanes and @of.
+ * Nothing of it was looked at, then, that its checksum does not cover; @r is good for nothing any more.
+ */
+const char *replay_go_on(struct replay *r, FILE *in, struct rec_place *place, uint64_t of);
 
 #endif

@@ -29,7 +29,7 @@ struct run {
 	struct sim_part part;
 	bool summed;             /* by the reader */
 	uint64_t odd;            /* lines */
-	struct outfile state;    /* what will be written there */
+	struct outfile state;    /* what will be plan->state->next */
 	struct progress bar;
 	char failed[300];        /* why records could not be written */
 	const char *why;
@@ -158,30 +158,35 @@ static int put(void *arg, struct rec *recs, size_t count)
 	return replay_batch(run->replay, recs, count);
 }
 
+/* What was asked: a state goes on with nothing else. */
+static uint64_t asked(const struct sim_plan *plan)
+{
+	const struct sim_result *r = &plan->rows;
+	uint64_t sum = KEPT_SUM;
+
+	for (size_t i = 0; i < r->row_count; i++) {
+		sum = kept_sum(sum, r->rows[i].name, strlen(r->rows[i].name) + 1);
+		sum = kept_sum(sum, r->rows[i].hypothesis, strlen(r->rows[i].hypothesis) + 1);
+	}
+	sum = kept_sum(sum, r->use, strlen(r->use) + 1);
+	sum = kept_sum(sum, r->signals, strlen(r->signals) + 1);
+	sum = kept_sum(sum, r->sections, strlen(r->sections) + 1);
+	sum = kept_sum(sum, &r->use_content, sizeof(r->use_content));
+	if (plan->use.kind == SIM_USE_SHARE || plan->use.kind == SIM_USE_NAMES)
+		sum = kept_sum(sum, &r->seed, sizeof(r->seed));
+	return kept_sum(sum, &plan->programs, sizeof(plan->programs));
+}
+
 /* Where the piece before ended, if there was one; and where this one's end will be kept. */
 static int open_state(struct run *run, char *err, size_t errlen)
 {
-	const char *path = run->plan->state;
-	FILE *f = fopen(path, "re");
-	bool ok = !f || replay_go_on(run->replay, f, &run->place);
+	struct sim_state *state = run->plan->state;
 
-	if ((!f && errno != ENOENT) || (f && ferror(f))) {
-		snprintf(err, errlen, "%s: %s", path, strerror(errno));
-		if (f)
-			fclose(f);
+	if (sim_state_begin(state, run->replay, &run->place, asked(run->plan), &run->state, err, errlen))
 		return -1;
-	}
-	if (f)
-		fclose(f);
-	if (!ok)
-		snprintf(err, errlen, "%s: not a state of these policies by this version of xstate",
-			 path);
-	else if (is_input(run, path))
-		snprintf(err, errlen, "%s: it is the trace that is read", path);
-	else if (!outfile_open(&run->state, path))
-		snprintf(err, errlen, "cannot write %s: %s", path, strerror(errno));
-	else
+	if (!is_input(run, state->path))
 		return 0;
+	snprintf(err, errlen, "%s: it is the trace that is read", state->path);
 	return -1;
 }
 
@@ -189,12 +194,9 @@ static int write_state(struct run *run, char *err, size_t errlen)
 {
 	const struct rec_place next = { run->place.piece + 1, run->place.sum };
 
-	if (!run->state.f)
-		return 0;
-	if (replay_keep(run->replay, run->state.f, &next) && outfile_commit(&run->state))
-		return 0;
-	snprintf(err, errlen, "cannot write %s: %s", run->plan->state, strerror(errno));
-	return -1;
+	return !run->state.f ? 0
+			     : sim_state_write(run->plan->state, run->replay, &next,
+					       asked(run->plan), &run->state, err, errlen);
 }
 
 /* The counts of a task that ends go to its program. */

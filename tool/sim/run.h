@@ -5,6 +5,7 @@
 
 #include "sim/result.h"
 #include "sim/slots.h"
+#include "sim/state.h"
 #include "sim/synth.h"
 #include "ui/outfile.h"
 
@@ -18,12 +19,15 @@ struct sim_plan {
 	const char *save;        /* write the records there, or NULL */
 	struct outfile *into; /* ... into this, opened already; or NULL */
 	uint64_t cut;            /* in pieces of so many: save.0, save.1 and on; 0: whole */
-	const char *state;       /* begin where this file left off, and write it; or NULL */
+	struct sim_state *state; /* begin where it left off, and write it; or NULL */
 };
 
 /**
  * sim_run() - replay @path ("-": standard input) and add the result to @sum.
  * @err: out, one sentence.
+ *
+ * What plan->state leaves behind the trace is put in its place by sim_state_commit(), when all traces are
+ * done.
  *
  * Return: 0; -1 when the trace is no good; SIM_UNWRITTEN when the records or the state cannot be
  * written; TRACE_CANNOT when this machine lacks what reads the format, or memory.
