@@ -74,6 +74,27 @@ def traces():
             check(got == p[what], f"{p['policy']}: {what} by program are {got}, all are {p[what]}")
         check(sum(c["policies"][k]["loads"] for c in doc["cpus"]) == p["loads"], "loads by CPU")
     check(counts(doc) == counts(sim(known[0][0])[0]), "counting by program changes the counts")
+    # Which programs there are, and their tasks, is the trace's and not the policies'.
+    def who(doc):
+        return sorted((p["name"], p["tasks"], p["slots"], p["used_slots"]) for p in doc["programs"])
+
+    brief = b"".join(
+        b" sh %d [000] %d.000100: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> "
+        b"next_comm=sh next_pid=%d next_prio=120\n mv %d [000] %d.000200: sched:sched_process_exec: filename=/bin/mv "
+        b"pid=%d old_pid=%d\n mv %d [000] %d.000300: sched:sched_process_exit: comm=mv pid=%d prio=120\n"
+        b" mv %d [000] %d.000350: x86_fpu:x86_fpu_dropped: x86/fpu: 0xfe load: 0 xfeatures: 2 xcomp_bv: 0\n"
+        b" mv %d [000] %d.000400: sched:sched_switch: prev_comm=mv prev_pid=%d prev_prio=120 prev_state=Z ==> "
+        b"next_comm=swapper/0 next_pid=0 next_prio=120\n" % (0, i, p, p, i, p, p, p, i, p, p, i, p, i, p)
+        for i, p in enumerate(range(100, 115), 1))
+    [short] = sim("-", "--programs", data=brief)
+    n_of = {p["name"]: p["tasks"] for p in short["programs"]}
+    check(n_of == {"sh": 15, "mv": 15, "idle": 0}, f"15 that become another program and end at once: {n_of}")
+    for policies in "eager", "lazy", "laziest,deferred":
+        for use in "live", "none":
+            for data, want in (None, doc), (brief, short):
+                [few] = sim("-" if data else known[0][0], "--programs", "--policy", policies, "--use", use, data=data)
+                check([p[:3] for p in who(few)] == [p[:3] for p in who(want)],
+                      f"programs under {policies}, {use} used: {who(few)}, and not {who(want)}")
     # Two tasks that take turns: a load is charged to whose registers come, a save to whose go.
     made = b"".join(
         b" %s %d [000] %d.%06d: sched:sched_switch: prev_comm=%s prev_pid=%d prev_prio=120 prev_state=S ==> "
@@ -82,8 +103,8 @@ def traces():
                                                 (b"three", 13, b"one", 11)][i % 3]])
     [doc] = sim("-", "--programs", data=made)
     eager = [p["policy"] for p in doc["policies"]].index("eager")
-    loads = {t["name"]: t["policies"][eager]["loads"] for t in doc["programs"]}
-    saves = {t["name"]: t["policies"][eager]["saves"] for t in doc["programs"]}
+    loads = {t["name"]: t["policies"][eager]["loads"] for t in doc["programs"] if t["name"] != "idle"}
+    saves = {t["name"]: t["policies"][eager]["saves"] for t in doc["programs"] if t["name"] != "idle"}
     check(loads == {"one": 101, "two": 100, "three": 100} or loads == {"one": 100, "two": 100, "three": 100},
           f"loads of three that take turns: {loads}")
     check(saves == {"one": 100, "two": 100, "three": 100}, f"their saves: {saves}")

@@ -357,6 +357,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 			return bad(r, "a name without a task");
 		rec_name_get(rec, r->who[r->named - 1].t.name);
 		r->who[r->named - 1].p = share_of(r, r->who[r->named - 1].t.name);
+		r->who[r->named - 1].t.ran = r->machine.tasks[r->named].is == IS_RUNNING;
 		r->named = 0;
 		return 0;
 	case REC_RENAME:
@@ -397,7 +398,7 @@ static void end_program(struct replay *r, uint32_t task)
 {
 	r->on_exit(r->on_exit_arg, task);
 	r->who[task].t.slots = r->who[task].t.used = 0;
-	r->who[task].counted = false;
+	r->who[task].t.ran = r->who[task].t.counted = false;
 }
 
 /* Everything that is not a switch. */

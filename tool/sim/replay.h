@@ -86,6 +86,8 @@ struct replay_task {
 	int32_t pid;
 	char name[16];
 	uint64_t slots, used; /* counted only with replay_on_exit() */
+	bool ran;     /* it ran when it got the name, which may be in the middle of a slot */
+	bool counted; /* replay_count_task() */
 };
 
 /**

@@ -38,9 +38,9 @@ static struct head head_of(const struct replay *r, const struct rec_place *place
 
 bool replay_count_task(struct replay *r, uint32_t number)
 {
-	const bool first = !r->who[number].counted;
+	const bool first = !r->who[number].t.counted;
 
-	r->who[number].counted = true;
+	r->who[number].t.counted = true;
 	return first;
 }
 
@@ -99,11 +99,12 @@ static bool who_goes_on(struct replay *r, struct kept *in, uint32_t tasks)
 		struct who *w = &r->who[i];
 		uint8_t counted;
 
-		memcpy(&counted, &w->counted, 1);
+		memcpy(&counted, &w->t.counted, 1);
 		if (counted > 1 || !(w->p >= 0 && w->p <= 1) ||
 		    !memchr(w->t.name, '\0', sizeof(w->t.name)))
 			return false;
 		w->t.slots = w->t.used = 0;
+		w->t.ran = false;
 	}
 	return true;
 }

@@ -14,7 +14,6 @@
 struct who {
 	struct replay_task t;
 	float p; /* of using the registers, in a slot */
-	bool counted; /* replay_count_task() */
 };
 
 struct replay {

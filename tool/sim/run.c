@@ -207,7 +207,9 @@ static void task_over(void *arg, uint32_t number)
 	struct sim_result one = { .row_count = run->own.row_count };
 	struct sim_task_row row = { .slots = number ? t->slots : 0,
 				    .used = number ? t->used : 0 };
-	bool any = row.slots;
+	/* Whatever policies made of it: which tasks and programs there are is the trace's. */
+	const bool ran = number && (t->slots || t->ran);
+	bool any = !number || ran || t->counted;
 	char err[64];
 
 	snprintf(row.name, sizeof(row.name), "%s", number ? t->name : "idle");
@@ -217,7 +219,7 @@ static void task_over(void *arg, uint32_t number)
 	}
 	if (!any)
 		return;
-	row.tasks = number && replay_count_task(run->replay, number);
+	row.tasks = ran && replay_count_task(run->replay, number);
 	memcpy(one.rows, run->own.rows, sizeof(one.rows));
 	memcpy(one.use, run->own.use, sizeof(one.use));
 	memcpy(one.signals, run->own.signals, sizeof(one.signals));
