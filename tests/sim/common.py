@@ -30,6 +30,7 @@ def check(ok, what):
     if not ok:
         failures += 1
         print("FAILED:", what)
+    return ok
 
 
 def sim(*args, data=None):

@@ -172,6 +172,26 @@ def dat():
                 check(r.returncode in (0, 2), f"version 7 cut at {cut}: {r.returncode} {r.stderr}")
         else:
             print("no trace-cmd here to ask")
+    # What was recorded in an instance is read where the top buffer has no switch; that of several is not mixed.
+    text = b"".join(lines).decode(errors="replace")
+    open(at("one.dat"), "wb").write(trace_dat.convert(text, ["other"], False))
+    [one] = sim(at("one.dat"))
+    check(one and counts(one) == counts(doc), "an instance's events are other ones")
+    open(at("both.dat"), "wb").write(trace_dat.convert(text, ["other"]))
+    [both] = sim(at("both.dat"))
+    check(both and counts(both) == counts(doc), "an instance beside the top buffer")
+    open(at("two.dat"), "wb").write(trace_dat.convert(text, ["other", "more"], False))
+    r = run("sim", at("two.dat"))
+    error(r, 2, "scheduler events in several instances, other, more; ", "two instances")
+    typed = re.search(r"(trace-cmd report FILE \| sed -n '.*' \|) xstate sim -", r.stderr.decode())
+    if check(typed, f"what to type for one of two instances: {r.stderr}") and shutil.which("trace-cmd"):
+        report = subprocess.run(typed[1][:-1].replace("FILE", at("two.dat")), shell=True, capture_output=True, timeout=60)
+        [said] = sim("-", data=report.stdout.replace(b"group_dead=0", b"group_dead=false"))
+        check(said and counts(said) == counts(doc), "one of two instances, by what is to be typed, is another trace")
+    for what, cut in ("one.dat", 3), ("two.dat", 5):
+        whole = open(at(what), "rb").read()
+        open(at(what), "wb").write(whole[:len(whole) * cut // 6])
+        error(run("sim", at(what)), 2, what + ": ", f"{what} cut off")
     page = trace_dat.PAGE
     start = len(made) - page * (len(made) // page - made.index(b"flyrecord") // page - 1)
     lost = bytearray(made)

@@ -146,8 +146,8 @@ def values_of(name, text, pid):
     return out
 
 
-def convert(text):
-    """The bytes of a trace.dat."""
+def convert(text, instances=(), top=True):
+    """The bytes of a trace.dat. The events are in the top buffer, or not, and in each of the instances."""
     rings, names, last = {}, {}, 0
     for line in text.splitlines():
         m = LINE.match(line)
@@ -179,13 +179,21 @@ def convert(text):
         out += b"".join(struct.pack("<Q", len(f)) + f for f in mine)
     commands = "".join(f"{pid} {name}\n" for pid, name in names.items()).encode()
     out += struct.pack("<II", 0, 0) + struct.pack("<Q", len(commands)) + commands
-    out += struct.pack("<I", cpus) + b"options  \0" + struct.pack("<H", 0) + b"flyrecord\0"
-    place = -(-(len(out) + 16 * cpus) // PAGE) * PAGE
+    out += struct.pack("<I", cpus) + b"options  \0"
+    # An instance has a table of its own, behind the top one's; an option says where: BUFFER, the third.
+    table = b"flyrecord\0" + bytes(16 * cpus)
+    options = [struct.pack("<HIQ", 3, 8 + len(name) + 1, 0) + name.encode() + b"\0" for name in instances]
+    begin = len(out) + sum(map(len, options)) + 2
+    options = [o[:6] + struct.pack("<Q", begin + len(table) * (i + 1)) + o[14:] for i, o in enumerate(options)]
+    out += b"".join(options) + struct.pack("<H", 0)
+    place = -(-(len(out) + len(table) * (1 + len(instances))) // PAGE) * PAGE
     body = b""
-    for cpu in range(cpus):
-        data = b"".join(rings[cpu].pages) if cpu in rings else b""
-        out += struct.pack("<QQ", place + len(body), len(data))
-        body += data
+    for full in [top] + [True] * len(instances):
+        out += b"flyrecord\0"
+        for cpu in range(cpus):
+            data = b"".join(rings[cpu].pages) if cpu in rings and full else b""
+            out += struct.pack("<QQ", place + len(body), len(data))
+            body += data
     return out.ljust(place, b"\0") + body
 
 

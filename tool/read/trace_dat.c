@@ -27,7 +27,7 @@ struct dat {
 	struct tep_handle *tep;
 	struct tep_format_field *type, *pid; /* common to all events */
 	bool foreign;                        /* numbers have their bytes in the other order */
-	bool stopped;
+	bool stopped, seen;
 	struct known known[16];
 	size_t count;
 	uint8_t by_id[UINT16_MAX + 1];       /* place in known plus 1 */
@@ -225,13 +225,87 @@ stop:
 	return -1;
 }
 
+static int on_look(struct tracecmd_input *handle, struct tep_record *r, int cpu, void *arg)
+{
+	struct dat *d = arg;
+	const unsigned place = d->by_id[number(d, d->type, r) & UINT16_MAX];
+
+	(void)handle;
+	(void)cpu;
+	d->seen = d->seen || (place && d->known[place - 1].kind == TRACE_SWITCH);
+	return d->seen ? -1 : 0;
+}
+
+/* Has the buffer of @handle a switch in it? */
+static bool has_switch(struct dat *d, struct tracecmd_input *handle)
+{
+	d->seen = false;
+	if (handle && d->type)
+		(void)tracecmd_iterate_events(handle, NULL, 0, on_look, d);
+	return d->seen;
+}
+
+#define TOP (-1)
+#define MIX (-2) /* @err says it */
+
+/*
+ * Which buffer is read: the top one, or the one instance that has switches while the top one has none.
+ * Those of several instances are several recordings of one machine: they are not added up.
+ */
+static int choose_buffer(struct dat *d, struct tracecmd_input *handle, const char *path, char *err,
+			 size_t errlen)
+{
+	const int count = tracecmd_buffer_instances(handle);
+	const char *first = NULL;
+	char names[160] = "";
+	int chosen = TOP, with = 0;
+
+	if (count <= 0 || has_switch(d, handle))
+		return TOP;
+	for (int i = 0; i < count; i++) {
+		struct tracecmd_input *one = tracecmd_buffer_instance_handle(handle, i);
+		const char *name = tracecmd_buffer_instance_name(handle, i);
+
+		if (has_switch(d, one)) {
+			const size_t n = strlen(names);
+
+			snprintf(names + n, sizeof(names) - n, "%s%.40s", with++ ? ", " : "",
+				 name ? name : "?");
+			if (!first) {
+				first = name;
+				chosen = i;
+			}
+		}
+		if (one)
+			tracecmd_close(one);
+	}
+	if (with < 2)
+		return chosen;
+	snprintf(err, errlen, "%s: scheduler events in several instances, %s; choose one: trace-cmd report "
+		 "FILE | sed -n 's/^ *%.40s: //p' | xstate sim -", path, names, first ? first : "NAME");
+	return MIX;
+}
+
+static struct tracecmd_input *open_dat(struct dat *d, const char *path)
+{
+	struct tracecmd_input *handle = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+
+	if (!handle)
+		return NULL;
+	d->tep = tracecmd_get_tep(handle);
+	d->count = 0;
+	memset(d->by_id, 0, sizeof(d->by_id));
+	find_events(d);
+	return handle;
+}
+
 /* The library falls over files that were cut off: this is called in a process of its own. */
 static int read_dat(const char *path, const struct trace_sink *sink, struct trace_tally *tally,
 		    char *err, size_t errlen)
 {
 	struct dat *d = calloc(1, sizeof(*d));
-	struct tracecmd_input *handle;
-	int result;
+	struct tracecmd_input *handle, *of = NULL;
+	int result, buffer = TOP;
 
 	if (!d) {
 		snprintf(err, errlen, "out of memory");
@@ -241,15 +315,27 @@ static int read_dat(const char *path, const struct trace_sink *sink, struct trac
 	d->tally = tally;
 	/* Its messages would be many; the sentence below is ours. */
 	tracecmd_set_loglevel(TEP_LOG_NONE);
-	handle = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
-	if (!handle) {
+	handle = open_dat(d, path);
+	if (handle && tracecmd_buffer_instances(handle) > 0) {
+		buffer = choose_buffer(d, handle, path, err, errlen);
+		/* What was looked at is behind us: from the start again. */
+		tracecmd_close(handle);
+		if (buffer == MIX) {
+			free(d);
+			return -1;
+		}
+		handle = open_dat(d, path);
+	}
+	if (handle && buffer >= 0)
+		of = tracecmd_buffer_instance_handle(handle, buffer);
+	if (!handle || (buffer >= 0 && !of)) {
 		snprintf(err, errlen, "%s: a broken or unfinished trace.dat", path);
 		free(d);
 		return -1;
 	}
-	d->tep = tracecmd_get_tep(handle);
-	find_events(d);
-	result = tracecmd_iterate_events(handle, NULL, 0, on_record, d);
+	result = tracecmd_iterate_events(of ? of : handle, NULL, 0, on_record, d);
+	if (of)
+		tracecmd_close(of);
 	tracecmd_close(handle);
 	if (result && !d->stopped)
 		snprintf(err, errlen, "%s: its events cannot be read to the end", path);
