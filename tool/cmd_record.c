@@ -71,6 +71,7 @@ static const char *perf(void)
 
 static volatile sig_atomic_t stopped; /* the signal that asked for an end */
 static volatile pid_t running;         /* perf, or 0 */
+static sigset_t caught;                /* the signals that ask for it */
 
 /* perf takes it as the end of the recording, and ends the command. */
 static void stop(int number)
@@ -87,23 +88,51 @@ static void catch_signals(void)
 	struct sigaction new = { .sa_handler = stop }, old;
 
 	sigemptyset(&new.sa_mask);
+	sigemptyset(&caught);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &new, NULL);
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN &&
+		    !sigaction(numbers[i], &new, NULL))
+			sigaddset(&caught, numbers[i]);
 }
 
-/* Run perf; its exit status, or -1 when it cannot be run. */
-static int run_perf(char *const *argv, bool silent)
+/* One that came before there was anything to end. */
+static int tell_unstarted(const char *command)
 {
+	return ui_error(usage.cmd, 128 + stopped, "stopped by signal %d before %s was started: nothing "
+			"is written", (int)stopped, command);
+}
+
+/* What perf is run for; undoing is not stopped. */
+enum purpose { ASK, UNDO, RECORD };
+
+#define NOT_RUN          (-1)
+#define ENDED_BY(signal) (-1 - (signal)) /* and back */
+
+/*
+ * Run perf; its exit status, or one of the two above. A signal that comes meanwhile is passed on. Until
+ * perf is its own program it would be our handler there that takes it, and perf would never know: it
+ * waits until the child has none.
+ */
+static int run_perf(char *const *argv, enum purpose purpose)
+{
+	siginfo_t ended;
+	sigset_t before;
 	int status;
 	pid_t pid;
 
 	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
-		return -1;
+	sigprocmask(SIG_BLOCK, &caught, &before);
+	pid = stopped && purpose != UNDO ? -1 : fork();
+	if (pid < 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return NOT_RUN;
+	}
 	if (!pid) {
-		if (silent) {
+		for (int i = 1; i < NSIG; i++)
+			if (sigismember(&caught, i) == 1)
+				signal(i, purpose == UNDO ? SIG_IGN : SIG_DFL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		if (purpose != RECORD) {
 			const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 			if (null >= 0) {
@@ -114,42 +143,84 @@ static int run_perf(char *const *argv, bool silent)
 		execvp(perf(), argv);
 		_exit(126);
 	}
-	running = pid;
-	if (stopped)
-		kill(pid, SIGINT);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
+	running = purpose == UNDO ? 0 : pid;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	/* Whoever is passed a signal must still be there. */
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
 	running = 0;
+	if (waitpid(pid, &status, 0) < 0)
+		return NOT_RUN;
 	if (!WIFEXITED(status))
-		return 128 + WTERMSIG(status);
-	return WEXITSTATUS(status) == 126 ? -1 : WEXITSTATUS(status);
+		return ENDED_BY(WTERMSIG(status));
+	return WEXITSTATUS(status) == 126 ? NOT_RUN : WEXITSTATUS(status);
 }
 
-/* Does this kernel have these tracepoints, and may we see them? */
+/*
+ * Does this kernel have these tracepoints, and may we see them? 0 when it does; one that was ended by a
+ * signal has answered nothing.
+ */
 static int probe(const char *events, const char *file)
 {
 	char *argv[] = { "perf", "record", "--dry-run", "-q", "-a", "-o", (char *)(uintptr_t)file,
 			 "-e", (char *)(uintptr_t)events, "--", "true", NULL };
 
-	return run_perf(argv, true);
+	return run_perf(argv, ASK);
 }
 
-/* perf's probe is made or taken away: true when it was. */
-static bool set_probe(bool add)
+/* perf's probe is made or taken away. 0 when it was; whether it was by one that was ended, nobody knows. */
+static int set_probe(bool add)
 {
 	char *argv[] = { "perf", "probe", "-q", add ? "--add" : "--del",
 			 add ? SECTION : "probe:" SECTION, NULL };
 
-	return !run_perf(argv, true);
+	return run_perf(argv, add ? ASK : UNDO);
 }
 
-/* Did perf get as far as recording? Its exit status is the command's. */
+/* Did perf record to the end? Its exit status is the command's; its file's sixth word is the data's size. */
 static bool has_recorded(const char *file)
 {
-	struct stat st;
+	FILE *f = fopen(file, "re");
+	uint64_t head[7] = { 0 };
+	const size_t n = f ? fread(head, sizeof(head[0]), 7, f) : 0;
 
-	return !stat(file, &st) && st.st_size > 0;
+	if (f)
+		fclose(f);
+	return n == 7 && head[6];
+}
+
+/* Can there be more in @file? perf says it to nobody when there cannot. 0, or an errno. */
+static int try_to_write(const char *file)
+{
+	static const char page[4096];
+	void (*const old)(int) = signal(SIGXFSZ, SIG_IGN);
+	const int fd = open(file, O_WRONLY | O_APPEND | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : write(fd, page, sizeof(page));
+	const int error = n < 0 ? errno : (size_t)n < sizeof(page) ? ENOSPC : 0;
+
+	if (fd >= 0)
+		close(fd);
+	signal(SIGXFSZ, old);
+	return error;
+}
+
+/* Why perf has recorded nothing that could be read. */
+static int tell_unrecorded(const char *file, const char *command, int status)
+{
+	const char *slash = strrchr(file, '/');
+	const int error = status == ENDED_BY(SIGXFSZ) ? EFBIG : try_to_write(file);
+
+	if (error)
+		return ui_error(usage.cmd, UI_USAGE, "perf's file cannot be written in %.*s: %s",
+				slash ? (int)(slash - file) : 1, slash ? file : ".", strerror(error));
+	if (stopped)
+		return tell_unstarted(command);
+	if (status == NOT_RUN)
+		return ui_error(usage.cmd, UI_CANNOT, "perf is needed and cannot be run");
+	if (status < 0)
+		return ui_error(usage.cmd, UI_CANNOT, "perf was ended by signal %d", ENDED_BY(status));
+	return ui_error(usage.cmd, UI_CANNOT, "perf cannot record all CPUs here%s",
+			geteuid() ? ": be root" : "");
 }
 
 static int make_temp(char *path, size_t size)
@@ -191,54 +262,92 @@ static void tell_end(const char *command, int status)
 		ui_note("%s ended with status %d", command, status);
 }
 
-/* @sections: out, the kernel's sections will be seen. 0, or the exit status. */
-static int record(const char *data, char **command, int words, bool *sections)
+/* What perf is asked first must be there. 0, or the exit status. */
+static int ask_scheduler(const char *data, const char *command)
+{
+	const int status = probe(groups[0], data);
+
+	if (status <= 0)
+		return status ? tell_unrecorded(data, command, status) : UI_OK;
+	if (stopped)
+		return tell_unstarted(command);
+	return ui_error(usage.cmd, UI_CANNOT, "perf cannot record the scheduler's tracepoints here%s",
+			geteuid() ? ": be root" : "");
+}
+
+/*
+ * Which groups there are, as bits; or the exit status, negative. A signal that ended perf is no answer.
+ * @made: out, perf's probe is ours.
+ */
+static int ask_groups(const char *data, const char *command, bool *made)
+{
+	int have = 1, status;
+
+	*made = false;
+	for (size_t i = GROUPS - 1; i; i--) {
+		status = probe(groups[i], data);
+		/* One that is there already is somebody's and stays. */
+		if (status > 0 && i == GROUPS - 1 && !stopped) {
+			const int set = set_probe(true);
+
+			*made = !set || set < NOT_RUN;
+			status = set ? status : probe(groups[i], data);
+		}
+		if (stopped || status < 0)
+			return -tell_unrecorded(data, command, status);
+		have |= status ? 0 : 1 << i;
+	}
+	return have;
+}
+
+/* @have: the groups. 0, or the exit status. */
+static int record_groups(const char *data, char **command, int words, int have)
 {
 	char **argv = calloc((size_t)words + 20, sizeof(*argv));
-	unsigned n = 0, have = 0;
 	char buffer[16] = "4096K";
-	bool made;
+	unsigned n = 0;
 	int status;
 
 	if (buffer_kib)
 		snprintf(buffer, sizeof(buffer), "%uK", (unsigned)buffer_kib);
 	if (!argv)
 		return ui_error(usage.cmd, UI_CANNOT, "out of memory");
-	status = probe(groups[0], data);
-	if (status) {
-		free(argv);
-		if (status < 0)
-			return ui_error(usage.cmd, UI_CANNOT, "perf is needed and cannot be run");
-		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record the scheduler's tracepoints "
-				"here%s", geteuid() ? ": be root" : "");
-	}
-	/* One that is there already is somebody's and stays. */
-	made = probe(groups[GROUPS - 1], data) && set_probe(true);
 	for (const char *const *p = (const char *const[]){ "perf", "record", "-q", "-a", "-m", buffer,
 							   "-o", data, NULL }; *p; p++)
 		argv[n++] = (char *)(uintptr_t)*p;
 	for (size_t i = 0; i < GROUPS; i++) {
-		if (i && probe(groups[i], data))
+		if (!(have >> i & 1))
 			continue;
-		have |= 1u << i;
 		argv[n++] = "-e";
 		argv[n++] = (char *)(uintptr_t)groups[i];
 	}
-	*sections = have >> (GROUPS - 1) & 1;
 	if (!(have & 2))
 		ui_note("this kernel has no x86_fpu tracepoints: which slots used the registers will be "
 			"assumed");
 	argv[n++] = "--";
 	memcpy(argv + n, command, (size_t)words * sizeof(*argv));
-	status = run_perf(argv, false);
+	status = run_perf(argv, RECORD);
 	free(argv);
+	if (!has_recorded(data))
+		return tell_unrecorded(data, command[0], status);
+	tell_end(command[0], status < 0 ? 128 + ENDED_BY(status) : status);
+	return UI_OK;
+}
+
+/* @sections: out, the kernel's sections will be seen. 0, or the exit status. */
+static int record(const char *data, char **command, int words, bool *sections)
+{
+	bool made = false;
+	int status = ask_scheduler(data, command[0]), have;
+
+	if (status)
+		return status;
+	have = ask_groups(data, command[0], &made);
+	status = have < 0 ? -have : record_groups(data, command, words, have);
+	*sections = have > 0 && have >> (GROUPS - 1) & 1;
 	if (made)
 		(void)set_probe(false);
-	if (!has_recorded(data))
-		return ui_error(usage.cmd, UI_CANNOT, "perf cannot record all CPUs here%s",
-				geteuid() ? ": be root" : "");
-	tell_end(command[0], status);
-	return UI_OK;
+	return status;
 }
 
 /* perf's own file, copied where it shall be kept. */
@@ -324,13 +433,18 @@ static void sum_up(const char *path, const struct sim_totals *n)
 struct bpf_run {
 	struct bpf_recorder *recorder;
 	char **command;
+	bool begun;
 };
 
 static int run_bpf(void *arg, const struct trace_sink *sink, char *err, size_t errlen)
 {
-	const struct bpf_run *b = arg;
-	int status, failed = bpf_recorder_run(b->recorder, b->command, sink, &stopped, &status);
+	struct bpf_run *b = arg;
+	int status, failed;
 
+	if (stopped)
+		return -1;
+	b->begun = true;
+	failed = bpf_recorder_run(b->recorder, b->command, sink, &stopped, &status);
 	if (failed && status)
 		snprintf(err, errlen, "%s cannot be run: %s", b->command[0], strerror(status));
 	if (!failed)
@@ -343,7 +457,7 @@ static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 {
 	/* Before anything is recorded: it takes a while. */
 	const enum slots_sections assumed = pool_sections();
-	struct bpf_run b = { bpf_recorder_open((uint32_t)buffer_kib << 10, why, size), command };
+	struct bpf_run b = { bpf_recorder_open((uint32_t)buffer_kib << 10, why, size), command, false };
 	const struct sim_feed feed = { run_bpf, &b };
 	const char *path = out->path;
 	struct sim_totals n;
@@ -355,6 +469,8 @@ static int make_bpf(char **command, struct outfile *out, char *why, size_t size)
 	why[0] = '\0';
 	failed = sim_record(&feed, out, assumed, &n, err, sizeof(err));
 	bpf_recorder_close(b.recorder);
+	if (failed && stopped && !b.begun)
+		return tell_unstarted(command[0]);
 	if (failed)
 		return ui_error(usage.cmd, failed == SIM_UNWRITTEN ? UI_USAGE : UI_CANNOT, "%s", err);
 	sum_up(path, &n);
@@ -443,12 +559,15 @@ static int make_any(int with, char **command, int words, struct outfile *out, st
 		status = make_bpf(command, out, why, sizeof(why));
 		if (status != UI_CANNOT || !why[0])
 			return status;
+		if (stopped)
+			return tell_unstarted(command[0]);
 		if (with == WITH_BPF)
 			return ui_error(usage.cmd, UI_CANNOT, "BPF programs cannot record here: %s",
 					why);
 	}
 	if (make_temp(data, sizeof(data)))
-		return ui_error(usage.cmd, UI_CANNOT, "no temporary file can be made%s%s: %s%s",
+		return ui_error(usage.cmd, geteuid() ? UI_CANNOT : UI_USAGE,
+				"no temporary file can be made%s%s: %s%s",
 				getenv("TMPDIR") ? " in " : "", getenv("TMPDIR") ? getenv("TMPDIR") : "",
 				strerror(errno), geteuid() ? "; and recording needs root" : "");
 	status = make(data, command, words, out, keep);

@@ -6,11 +6,13 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 from common import (DATA, SHARED, XSTATE, at, check, counts, documented, error, row, run, run_part, sim, tmp, unpack)
@@ -25,6 +27,8 @@ def record():
           "cannot record", "record where perf refuses")
     check(not os.path.exists(at("r.xst")), "a trace of nothing")
     unwritable()
+    unstarted()
+    no_room()
     r = run("record", "-j", "--with", "perf", "-o", at("r.xst"), "--keep", at("perf.data"), "--", "sh", "-c",
             "for i in 1 2 3 4 5 6 7 8; do ls / >/dev/null; done")
     if r.returncode == 3:
@@ -115,6 +119,101 @@ def unwritable():
                        extra_groups=[], capture_output=True, timeout=60, cwd="/", env={**os.environ, "TMPDIR": at("locked")})
     error(r, 3, "no temporary file can be made in " + at("locked"), "record by nobody")
     check(b"needs root" in r.stderr, f"record by nobody: {r.stderr}")
+
+
+FAKE = """#!/bin/sh
+# perf that does a thing when it is called for the Nth time, and has every tracepoint but the last
+n=$(cat {0}/calls 2>/dev/null || echo 0)
+echo $((n + 1)) > {0}/calls
+echo "$@" >> {0}/asked
+if [ $n = {1} ]; then
+    mv {0}/asked {0}/here
+    {2}
+fi
+case "$*" in *--dry-run*kernel_fpu*) exit 129;; esac
+exit 0
+"""
+
+
+def fake(call, does):
+    """perf in a folder of its own."""
+    place = tempfile.mkdtemp(dir=tmp.name)
+    open(os.path.join(place, "perf"), "w").write(FAKE.format(place, call, does))
+    os.chmod(os.path.join(place, "perf"), 0o755)
+    return place
+
+
+def start(place, command=("sleep", "9")):
+    """Popen, once its perf does that thing. Signals are what they are at a terminal."""
+    def default():
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            signal.signal(number, signal.SIG_DFL)
+    p = subprocess.Popen([XSTATE, "record", "--with", "perf", "-o", os.path.join(place, "x"), "--", *command],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default, start_new_session=True,
+                         env={**os.environ, "XSTATE_PERF": os.path.join(place, "perf"), "TMPDIR": place})
+    for _ in range(200):
+        if os.path.exists(os.path.join(place, "here")):
+            break
+        time.sleep(0.02)
+    return p
+
+
+def end(p, what):
+    begun = time.monotonic()
+    out, err = p.communicate(timeout=60)
+    took = time.monotonic() - begun
+    check(took < 5, f"{what}: {took:.1f} s after the signal")
+    return subprocess.CompletedProcess(p.args, p.returncode, out, err)
+
+
+def unstarted():
+    """A signal before the command was started, and perf that was ended and so gave no answer."""
+    # Calls: the scheduler's events, those of the probe, the probe, the others, and the recording.
+    for call in range(8):
+        number = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][call % 3]
+        for group in False, True:
+            place, what = fake(call, "exec sleep 9"), f"signal {int(number)} at call {call}, {group}"
+            p = start(place)
+            (os.killpg if group else os.kill)(p.pid, number)
+            error(end(p, what), 128 + number, f"stopped by signal {int(number)} before sleep was started: nothing is written",
+                  what)
+            left = os.listdir(place)
+            check(sorted(left) in (["calls", "here", "perf"], ["asked", "calls", "here", "perf"]), f"{what} leaves {left}")
+            after = open(os.path.join(place, "asked")).read().splitlines() if "asked" in left else []
+            added = "probe -q --add" in open(os.path.join(place, "here")).read()
+            check(after == ["probe -q --del probe:kernel_fpu_begin_mask"] * added, f"{what}, then: {after}")
+    place = fake(3, "kill -SEGV $$")
+    error(end(start(place), "broken"), 3, "perf was ended by signal 11", "perf that falls over a question")
+    # Taking the probe away is not stopped.
+    place = fake(8, "sleep 0.5; echo > $(dirname $0)/done")
+    p = start(place)
+    os.killpg(p.pid, signal.SIGINT)
+    end(p, "a probe that is taken away")
+    check(os.path.exists(os.path.join(place, "done")), "the probe stays")
+
+
+def no_room():
+    """perf says nothing when its file finds no room."""
+    if not shutil.which("perf"):
+        return
+    os.mkdir(at("room"))
+    busy = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ls / >/dev/null; done"
+    record = [XSTATE, "record", "--with", "perf", "-o", at("room.xst"), "--", "sh", "-c", busy]
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+    r = subprocess.run(record, capture_output=True, timeout=60, preexec_fn=limit, env={**os.environ, "TMPDIR": at("room")})
+    if r.returncode == 3:
+        print("no room:", r.stderr.decode().strip())
+        return
+    error(r, 2, f"perf's file cannot be written in {at('room')}: File too large", "a file that may not be larger")
+    for size in "64k", "1k":
+        r = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size={size} none $TMPDIR || exit 77; exec \"$@\"",
+                            "sh", *record], capture_output=True, timeout=60, env={**os.environ, "TMPDIR": at("room")})
+        if r.returncode in (1, 77) and not b"xstate" in r.stderr:
+            print("no file system to be had that is small:", r.stderr.decode().strip())
+            return
+        error(r, 2, f"perf's file cannot be written in {at('room')}: No space left on device", f"{size} for perf's file")
+    check(not os.path.exists(at("room.xst")), "a trace of what found no room")
 
 
 def torn():
