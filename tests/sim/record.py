@@ -45,6 +45,7 @@ def record():
     check(f", {said['switches_assumed']} of them assumed," in r.stderr.decode() and
           re.search(rf" lost, {said['gaps']} gaps?\n", r.stderr.decode()), f"recorded: {r.stderr}")
     torn()
+    once_more()
     check(a["totals"]["execs"] >= 8 and a["totals"]["forks"] >= 8, f"recorded: {a['totals']}")
     # That returns of handlers were recorded is known, though there be none.
     open(at("perf"), "w").write("#!/bin/sh\nperf \"$@\" | grep -v sigreturn\n")
@@ -214,6 +215,18 @@ def no_room():
             return
         error(r, 2, f"perf's file cannot be written in {at('room')}: No space left on device", f"{size} for perf's file")
     check(not os.path.exists(at("room.xst")), "a trace of what found no room")
+
+
+def once_more():
+    """A second signal, when the recording is over, does not shorten the trace."""
+    place = tempfile.mkdtemp(dir=tmp.name)
+    open(os.path.join(place, "perf"), "w").write(f"#!/bin/sh\n[ $1 = script ] && echo > {place}/here && sleep 0.5\nexec perf \"$@\"\n")
+    os.chmod(os.path.join(place, "perf"), 0o755)
+    p = start(place, command=["true"])
+    os.killpg(p.pid, signal.SIGINT)
+    r = end(p, "a signal while records are made")
+    check(r.returncode == 0 and b" switches" in r.stderr, f"a signal while records are made: {r}")
+    sim(os.path.join(place, "x"))
 
 
 def torn():

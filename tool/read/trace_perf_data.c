@@ -23,19 +23,28 @@ static int start(const char *path, int words, int *fd, pid_t *pid)
 	char *argv[] = { "perf", "script", "--ns", "--show-lost-events", "-F",
 			 "comm,tid,cpu,time,event,trace", "-i", (char *)(uintptr_t)path, NULL };
 	posix_spawn_file_actions_t files;
+	posix_spawnattr_t group;
 	int ends[2], err;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return errno;
+	/*
+	 * A terminal's signals are not for it: where we take one for the end of a recording it would
+	 * leave out the rest of the file and say nothing. Where they end us, the pipe's end ends it.
+	 */
+	posix_spawnattr_init(&group);
+	posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setpgroup(&group, 0);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
 	if (words >= 0)
 		posix_spawn_file_actions_adddup2(&files, words, STDERR_FILENO);
 	else
 		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawnp(pid, getenv("XSTATE_PERF") ? getenv("XSTATE_PERF") : "perf", &files, NULL,
-			   argv, environ);
+	err = posix_spawnp(pid, getenv("XSTATE_PERF") ? getenv("XSTATE_PERF") : "perf", &files,
+			   &group, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&group);
 	close(ends[1]);
 	if (err)
 		close(ends[0]);
