@@ -387,6 +387,12 @@ def impossible(files):
     refused("slots of programs", ("programs", 0, "slots", n["slots"] + 1))
     refused("programs' loads is", ("programs", 0, p, lazy, "loads", doc[p][lazy]["loads"] + 1))
     refused("switches_assumed is", (t, "switches_assumed", n["switches"] + 1))
+    # Behind signals and sections; a piece may end a slot whose handlers began in the one before.
+    refused("signal_frames is", (t, "signal_frames", n["signals"] + 1), (t, "signal_turns", 2 * n["signals"] + 2))
+    refused("signal_turns is", (t, "signal_turns", 2 * n["records"] + 1))
+    refused("signal_turns is", (t, "signal_turns", 10**15))
+    refused("sections_inside is", (t, "sections_inside", n["sections"] + 1))
+    refused("tasks of programs is", ("programs", 0, "tasks", n["records"] + 1))
     refused("day_pauses is", (t, "day_pauses", n["records"] + 1))
     for ghz in 0, -1, 100, 1e300, None, "3":
         refused("costs.ghz is no clock", ("costs", "ghz", ghz))

@@ -15,12 +15,15 @@
  *   A slot ends behind its beginning, and at most 4096 CPUs are in one where a piece begins:
  *     user_slots <= slots + 4096 * open, cpu_ns <= 4096 * span_ns where open is 0; open are the parts
  *     that begin within a trace and whose piece before is not among the parts
+ *   What happened in a slot is counted where it ends, so where open is 0:
+ *     signal_frames <= signals, sections_inside <= sections, signal_turns <= 2 * records
  *   For each policy, by what one record makes the engine do:
  *     switches = those of the totals, kernel_sections <= sections
  *     validations = loads + loads_skipped_owner + loads_elided_init + loads_failed
  *     traps <= used_slots + execs + exits, preloads + probes <= slots
  *     every other counter <= 8 * records
- *   Programs together have no more slots, used slots, saves, loads and traps than there are.
+ *   Programs together have no more slots, used slots, saves, loads and traps than there are, and no more
+ *   tasks than records: one gives each its name.
  *
  * And what is made of the sums is what they make: the check's two figures, the share of used slots, shares
  * of a CPU, whether a verdict holds; a range's low end is not above its high one.
@@ -165,9 +168,15 @@ static int check_totals(const struct sums *s)
 		 "all that records have room for",
 		 (double)REC_SEEN_MAX * (double)n->switches + 0x1p32 * s->parts))
 		return -1;
-	return s->open > 0 ? 0
-	       : most(s, "totals.", "cpu_ns", (double)n->cpu_ns, "span_ns of 4096 CPUs",
-		      REC_CPUS_MAX * (double)n->span_ns);
+	if (s->open > 0)
+		return 0;
+	MOST(signal_frames, signals);
+	MOST(sections_inside, sections);
+	return most(s, "totals.", "signal_turns", (double)n->signal_turns, "2 for each record",
+		    2 * (double)n->records) ||
+		       most(s, "totals.", "cpu_ns", (double)n->cpu_ns, "span_ns of 4096 CPUs",
+			    REC_CPUS_MAX * (double)n->span_ns)
+	       ? -1 : 0;
 }
 
 static int range_of(const struct sums *s, const json_t *o, const char *where, const char *low,
@@ -276,7 +285,9 @@ static int check_rows(const struct sums *s)
 	char where[40];
 	size_t i;
 
-	if (most(s, "", "the slots of programs", by_programs(programs, -1, "slots"), "totals.slots",
+	if (most(s, "", "the tasks of programs", by_programs(programs, -1, "tasks"), "totals.records",
+		 (double)s->n.records) ||
+	    most(s, "", "the slots of programs", by_programs(programs, -1, "slots"), "totals.slots",
 		 (double)s->n.slots) ||
 	    most(s, "", "the used_slots of programs", by_programs(programs, -1, "used_slots"),
 		 "totals.used_slots", (double)s->n.used_slots))
