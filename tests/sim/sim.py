@@ -64,6 +64,13 @@ def traces():
         hypo = sim(path, "--hypothetical")[0]
         check(any(p["hypothesis"] for p in hypo["policies"]), "no hypothetical rows")
         marked = next(p for p in hypo["policies"] if p["hypothesis"] == "written when it is to migrate")
+        bound = next(p for p in hypo["policies"] if p["hypothesis"] == "bound to its CPU while dirty")
+        check(bound["interrupts"] == 0 and not any(
+            c["policies"][hypo["policies"].index(bound)]["interrupts"] for c in hypo["cpus"]),
+              f"bound, and {bound['interrupts']} interrupts")
+        free = row(sim(path, "--ipi", "0")[0], "laziest")
+        check((bound["cycles_low"], bound["cycles_high"]) == (free["cycles_low"], free["cycles_high"]),
+              "a bound task costs more than one that interrupts for nothing")
         check(marked["interrupts"] <= many, "marking for migration costs more interrupts")
 
     [doc] = sim(known[0][0], "--programs")

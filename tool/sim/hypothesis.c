@@ -47,6 +47,13 @@ bool sim_hypothesis_fill(struct sim_row *row)
 	return false;
 }
 
+void sim_hypothesis_counts(const struct sim_row *row, struct lane_counts *n)
+{
+	/* Nobody is where his registers are not. */
+	if (row->bound)
+		n->interrupts = 0;
+}
+
 void sim_hypotheses_add(struct sim_result *r)
 {
 	for (size_t i = 0; i < COUNT; i++) {

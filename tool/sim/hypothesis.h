@@ -17,4 +17,10 @@ void sim_hypotheses_add(struct sim_result *r);
  */
 bool sim_hypothesis_fill(struct sim_row *row);
 
+/**
+ * sim_hypothesis_counts() - what of @n there is not under @row's hypothesis is taken away. The engine
+ * follows the trace, in which tasks move that would be bound.
+ */
+void sim_hypothesis_counts(const struct sim_row *row, struct lane_counts *n);
+
 #endif

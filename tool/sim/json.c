@@ -318,6 +318,8 @@ static bool read_rows(const json_t *doc, struct sim_result *r, char *why, size_t
 				 i);
 			return false;
 		}
+		/* Earlier versions counted them. */
+		sim_hypothesis_counts(row, &row->n);
 		r->row_count = i + 1;
 	}
 	return r->row_count > 0;

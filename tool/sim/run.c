@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "read/trace_compact.h"
+#include "sim/hypothesis.h"
 #include "ui/progress.h"
 #include "ui/ui.h"
 
@@ -302,6 +303,7 @@ static void take_counts(struct run *run)
 			struct lane_counts n;
 
 			lane_counts(run->lanes[i], cpu, &n);
+			sim_hypothesis_counts(&own->rows[i], &n);
 			lane_counts_add(&own->rows[i].n, &n);
 			if (own->cpus)
 				own->cpus[cpu].n[i] = n;
