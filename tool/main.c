@@ -65,8 +65,9 @@
  *     result.h       sums over traces (result.c), as text (print.c), in words (words.c), as JSON
  *                    (json.c)
  *
- *   record/          xstate record without perf
- *     bpf.h          loads programs into the kernel and takes their events
+ *   record/          xstate record
+ *     perf.h         by perf; stop.h: signals that end a recording
+ *     bpf.h          without perf: loads programs into the kernel and takes their events
  *     events.bpf.c   these programs; event.h: what both sides know
  *
  *   report/          the page
