@@ -94,7 +94,7 @@ def manners():
     few_gaps(lines)
     # What is no event is counted; what cannot be a text at all is refused.
     [doc] = sim("-", data=b"".join(lines[:500] + [b"garbage\n"] * 3 + lines[500:]))
-    check(doc["totals"]["odd_lines"] == 3 and any("3 lines are no event" in v for v in doc["verdict"]), "odd lines")
+    check(doc["totals"]["odd_lines"] == 3 and any("3 lines are damaged, or no event" in v for v in doc["verdict"]), "odd lines")
     error(run("sim", "-", data=b"".join(lines[:400] + [b"# x\0y\n"] + lines[400:])), 2, "zero byte in line 401", "NUL")
     error(run("sim", "-", data=b"".join(l for l in lines if b"sched_switch" not in l)), 2, "not one sched_switch",
           "a trace without switches")

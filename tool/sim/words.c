@@ -459,10 +459,12 @@ static const char *say_pauses(const struct sim_result *r, char *buf, size_t size
 
 static const char *say_odd(const struct sim_result *r, char *buf, size_t size)
 {
+	const bool one = r->total.odd_lines == 1;
+
 	if (!r->total.odd_lines)
 		return NULL;
-	snprintf(buf, size, "Odd: %llu lines are no event of any kind and were passed over.",
-		 (unsigned long long)r->total.odd_lines);
+	snprintf(buf, size, "Odd: %llu line%s damaged, or no event of any kind, and %s passed over.",
+		 (unsigned long long)r->total.odd_lines, one ? " is" : "s are", one ? "was" : "were");
 	return buf;
 }
 
