@@ -265,6 +265,8 @@ put("trace_text", "flags", b"# tracer: nop\n" + b"".join(
         b"kernel_fpu_begin_mask: (ffffffff81012345)",
         b"sched_migrate_task: comm=sh pid=7 prio=120 orig_cpu=0 dest_cpu=1",
         b"sched_process_exec: filename=/bin/sh pid=9 old_pid=9"])) + b"CPU:1 [LOST 12 EVENTS]\n")
+put("trace_text", "calls", b"".join(ftrace[:9]) + b"".join(b"    sh-7 [000] ..... 9999.000001: " + l for l in [
+    b"sys_rt_sigreturn()\n", b"sys_geteuid -> 0x0\n", b"<stack trace>\n => __schedule\n => schedule\n"]))
 
 sys.path.insert(0, str(TRACES / "../../sim"))
 sys.dont_write_bytecode = True

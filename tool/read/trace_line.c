@@ -5,6 +5,11 @@
  *   NAME-PID [CPU] FLAGS TIME: EVENT: FIELDS            ftrace; flags may be missing
  *   NAME  PID [CPU] TIME: SYSTEM:EVENT: FIELDS          perf
  *
+ * and what the kernel prints of a system call has no name with a colon:
+ *
+ *   NAME-PID [CPU] FLAGS TIME: sys_CALL(NAME: VALUE, ...)      its beginning
+ *   NAME-PID [CPU] FLAGS TIME: sys_CALL -> 0xVALUE             its end
+ *
  * A name may hold blanks, brackets and anything else but a newline, so a line is read from its
  * first "[digits]" outwards, and fields of an event from its end where a name comes before.
  */
@@ -210,7 +215,8 @@ const char *trace_text_kind(enum trace_kind kind)
 }
 
 /* Seconds with a fraction, "12946.766538"; of more than nine digits the rest is not looked at. */
-static bool read_time(const char **p, const char *end, uint64_t *ns)
+static inline __attribute__((always_inline)) bool
+read_time(const char **p, const char *end, uint64_t *ns)
 {
 	static const uint32_t unit[] = { 1000000000, 100000000, 10000000, 1000000, 100000,
 					 10000, 1000, 100, 10, 1 };
@@ -234,7 +240,8 @@ static bool read_time(const char **p, const char *end, uint64_t *ns)
 }
 
 /* What stands before "[CPU]" up to @end: the name and the thread id. The line ends at @limit. */
-static bool read_owner(const char *p, const char *end, const char *limit, struct trace_event *ev)
+static inline __attribute__((always_inline)) bool
+read_owner(const char *p, const char *end, const char *limit, struct trace_event *ev)
 {
 	const char *digits;
 	int32_t pid;
@@ -275,6 +282,9 @@ static bool read_owner(const char *p, const char *end, const char *limit, struct
 		ev->own[0] = '\0';
 	return true;
 }
+
+#define begins(p, end, with) \
+	((size_t)((end) - (p)) >= sizeof(with) - 1 && !memcmp(p, with, sizeof(with) - 1))
 
 /* What follows "LOST": " 12 EVENTS]", " lost 75", "_SAMPLES lost 75". */
 static int lost_line(const char *p, const char *end, struct trace_event *ev)
@@ -322,14 +332,16 @@ static int other_line(const char *p, const char *end, struct trace_event *ev)
 		return lost_line(end, end, ev);
 	if (end - p > 5 && (!memcmp(p, "cpus=", 5) || !memcmp(p, "versi", 5)))
 		return 0;
-	return -1;
+	/* perf script --show-round-events, of no task */
+	return begins(p, end, "PERF_RECORD_") ? 0 : -1;
 }
 
 /*
  * "[CPU]" between blanks, and a thread id or tracefs's "(tgid)" before that: a name may look alike.
  * Return: what is behind the "]", or NULL; *@owner is where what stands before it ends.
  */
-static const char *find_cpu(const char *line, const char *end, const char **owner, uint64_t *cpu)
+static inline __attribute__((always_inline)) const char *
+find_cpu(const char *line, const char *end, const char **owner, uint64_t *cpu)
 {
 	const char *p = line, *q;
 
@@ -369,6 +381,73 @@ static void begin_event(struct trace_event *ev, enum trace_kind kind, uint32_t c
 	ev->comm[0] = '\0';
 }
 
+/* What stands before an event, up to where it begins, or NULL. */
+static inline __attribute__((always_inline)) const char *
+find_event(const char *line, const char *end, const char **owner, uint64_t *cpu, uint64_t *ns)
+{
+	const char *p = find_cpu(line, end, owner, cpu);
+
+	if (!p)
+		return NULL;
+	p = skip_blanks(p, end);
+	if (p < end && !is_digit(*p)) {
+		while (p < end && *p != ' ') /* ftrace's flags: "d..2." */
+			p++;
+		p = skip_blanks(p, end);
+	}
+	if (!read_time(&p, end, ns) || p == end || *p != ':')
+		return NULL;
+	return skip_blanks(p + 1, end);
+}
+
+/* An event of @kind, and whose it is. */
+static inline __attribute__((always_inline)) bool
+read_event(const char *line, const char *owner, const char *end, enum trace_kind kind, uint64_t cpu,
+	   struct trace_event *ev)
+{
+	begin_event(ev, kind, (uint32_t)cpu);
+	return (cpu < TRACE_CPUS_MAX && read_owner(line, owner, end, ev)) ||
+	       want(ev, cpu >= TRACE_CPUS_MAX ? "a CPU below 4096 in []"
+					      : "a name and a thread id before [CPU]");
+}
+
+static bool is_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Events that are printed without "NAME: ". */
+static __attribute__((noinline, cold)) int unnamed(const char *line, const char *end,
+						   struct trace_event *ev)
+{
+	const char *owner, *p, *name;
+	uint64_t cpu;
+
+	p = find_event(line, end, &owner, &cpu, &ev->ns);
+	if (!p)
+		return -1;
+	/* "PERF_RECORD_FORK(3:3):(2:2)", "PERF_RECORD_SWITCH OUT preempt" */
+	if (begins(p, end, "PERF_RECORD_"))
+		return 0;
+	/* ftrace: "<stack trace>", which lines follow, and "FUNCTION <-CALLER" */
+	if (begins(p, end, "<stack trace") || begins(p, end, "<user stack trace") ||
+	    find(p, end, " <-", '<'))
+		return 0;
+	if (!begins(p, end, "sys_"))
+		return -1;
+	for (name = p += 4; p < end && is_word(*p); p++)
+		;
+	if (p > name && begins(p, end, " -> 0x"))
+		return 0;
+	while (end > p && end[-1] == ' ')
+		end--;
+	if (p == name || p == end || *p != '(' || end[-1] != ')')
+		return -1;
+	if (p - name != 12 || memcmp(name, "rt_sigreturn", 12))
+		return 0;
+	return read_event(line, owner, end, TRACE_SIGRETURN, cpu, ev) ? 1 : -1;
+}
+
 int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 {
 	const char *p, *owner, *colon;
@@ -376,33 +455,20 @@ int trace_text_event(const char *line, const char *end, struct trace_event *ev)
 	uint64_t cpu;
 
 	ev->broken = NULL;
-	p = find_cpu(line, end, &owner, &cpu);
+	p = find_event(line, end, &owner, &cpu, &ev->ns);
 	if (!p)
 		return other_line(line, end, ev);
-	p = skip_blanks(p, end);
-	if (p < end && !is_digit(*p)) {
-		while (p < end && *p != ' ') /* ftrace's flags: "d..2." */
-			p++;
-		p = skip_blanks(p, end);
-	}
-	if (!read_time(&p, end, &ev->ns) || p == end || *p != ':')
-		return other_line(line, end, ev);
-	p = skip_blanks(p + 1, end);
 	/* perf, in the name of whoever ran: "PERF_RECORD_LOST lost 75" */
 	if (end - p > 16 && *p == 'P' && !memcmp(p, "PERF_RECORD_LOST", 16))
 		return lost_line(p + 16, end, ev);
 	colon = find_name(&p, end);
 	if (!colon)
-		return -1;
+		return unnamed(line, end, ev);
 	name = by_name(p, (size_t)(colon - p));
 	if (!name)
 		return 0;
-	begin_event(ev, name->kind, (uint32_t)cpu);
-	if (cpu >= TRACE_CPUS_MAX || !read_owner(line, owner, end, ev)) {
-		(void)want(ev, cpu >= TRACE_CPUS_MAX ? "a CPU below 4096 in []"
-						     : "a name and a thread id before [CPU]");
+	if (!read_event(line, owner, end, name->kind, cpu, ev))
 		return -1;
-	}
 	p = skip_blanks(colon + 1, end);
 	if (name->kind == TRACE_EXEC)
 		return pid_field(p, end, " old_pid=", &ev->other) ||

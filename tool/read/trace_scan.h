@@ -34,7 +34,8 @@ static inline bool is_digit(char c)
 }
 
 /* The first byte that is no blank, or @end. */
-static inline const char *skip_blanks(const char *p, const char *end)
+static inline __attribute__((always_inline)) const char *
+skip_blanks(const char *p, const char *end)
 {
 	for (; end - p >= 8; p += 8) {
 		const uint64_t other = eight_bytes(p) ^ EACH_BYTE(' ');

@@ -10,8 +10,12 @@
 #include <string.h>
 
 #define BUFFER (1u << 20)
-/* So many lines without a single event are no trace; so is one line of so many bytes. */
+/*
+ * So many lines without a single event are no trace, and where all are events of other kinds it is
+ * not of a scheduler; one line of so many bytes is no trace either.
+ */
 #define FOREIGN_LINES 2000u
+#define OTHERS_LINES  100000u
 #define LINE_MAX_BYTES 65536u
 /* Beyond this share of odd lines the rest cannot be believed either. */
 #define ODD_SHARE 100u
@@ -36,6 +40,16 @@ static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t,
 	t->first_odd = t->lines;
 	snprintf(t->first_kind, sizeof(t->first_kind), "%s", of ? of : "no event");
 	snprintf(t->first_broken, sizeof(t->first_broken), "%s", ev->broken ? ev->broken : "");
+}
+
+/* Nothing so far: is this a trace, and of a scheduler? */
+static __attribute__((noinline, cold)) bool in_vain(const char *p, const char *end,
+						    struct trace_tally *t)
+{
+	/* perf script begins with what ran already: as many as there are. */
+	if (memmem(p, (size_t)(end - p), ": PERF_RECORD_", 14))
+		t->aside++;
+	return t->lines - t->aside > (t->odd ? FOREIGN_LINES : OTHERS_LINES);
 }
 
 /* Too many, and where it began. */
@@ -77,9 +91,9 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 			return refuse(in, err, errlen, "line %llu is of no trace: neither perf script "
 				      "nor ftrace prints such", t->lines);
 	}
-	if (!t->events && t->lines > FOREIGN_LINES)
+	if (!t->events && in_vain(p, end, t))
 		return refuse(in, err, errlen, "no scheduler event in the first %llu lines", t->lines);
-	if (t->odd > FOREIGN_LINES / 100 && t->odd > t->lines / ODD_SHARE)
+	if (t->odd > FOREIGN_LINES / 100 && t->odd > (t->lines - t->aside) / ODD_SHARE)
 		return refuse_odd(in, err, errlen, t);
 	return 0;
 }

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What perf script and ftrace print besides lines of events, and events in other forms: text.py text XSTATE SOURCE."""
+from common import check, counts, error, run, run_part, sim
+
+
+def turns(n=30, handler=True):
+    """perf script: two programs take turns, and one has a handler."""
+    lines = []
+
+    def event(name, pid, what):
+        lines.append(f"{name:>16} {pid:5} [000] {len(lines) / 1e5 + 1:.6f}: {what}\n")
+
+    def switch(a, b):
+        event(*a, f"sched:sched_switch: prev_comm={a[0]} prev_pid={a[1]} prev_prio=120 prev_state=S ==> "
+              f"next_comm={b[0]} next_pid={b[1]} next_prio=120")
+
+    one, two = ("one", 101), ("two", 102)
+    for _ in range(n):
+        switch(two, one)
+        if handler:
+            event(*one, "signal:signal_deliver: sig=10 errno=0 code=0 sa_handler=55d0 sa_flags=4000000")
+            event(*one, "syscalls:sys_enter_rt_sigreturn: ")
+        switch(one, two)
+    return "".join(lines).encode()
+
+
+def ftrace(text, flags=b" d..2."):
+    """The same as tracefs prints it: no systems, and system calls in a form of their own."""
+    out = []
+    for line in text.splitlines(True):
+        name, pid, cpu, rest = line.split(None, 3)
+        when, event = rest.split(b": ", 1)
+        event = event.split(b":", 1)[1]
+        if event.startswith(b"sys_enter_"):
+            event = event[:-1].replace(b"sys_enter_", b"sys_").split(b":")[0] + b"()\n"
+        out.append(b"%16s-%-7s %s%s %s: %s" % (name, pid, cpu, flags, when, event))
+    return b"".join(out)
+
+
+def same(data, whole, what):
+    [doc] = sim("-", data=data)
+    if doc:
+        check(doc["totals"] == whole["totals"] and counts(doc) == counts(whole), f"{what}: {doc['totals']}")
+
+
+def odd(data, lines, what):
+    [doc] = sim("-", data=data)
+    if doc:
+        check(doc["totals"]["odd_lines"] == lines, f"{what}: {doc['totals']['odd_lines']} odd lines, not {lines}")
+
+
+def behind(text, more):
+    return b"".join(line + more for line in text.splitlines(True))
+
+
+def calls(text, whole):
+    """tracefs: system calls, of which one kind is looked at."""
+    kernel = ftrace(text)
+    same(kernel, whole, "tracefs")
+    check(whole["totals"]["signals"] == 30 and whole["totals"]["returns_assumed"] == 0, f"handlers: {whole['totals']}")
+    same(ftrace(text, b""), whole, "tracefs without flags")
+    [doc] = sim("-", data=kernel.replace(b" one-101 ", b" <...>-101 ").replace(b"sigreturn()", b"sigreturn() "))
+    check(counts(doc) == counts(whole) and doc["totals"]["signal_turns"] == 60, f"no name: {doc['totals']}")
+    head = b"             one-101     [000] .....  1.000001: "
+    for call in b"sys_geteuid()", b"sys_geteuid -> 0x0", b"sys_rt_sigreturn -> 0xfffffffffffffffc", \
+            b"sys_openat(dfd: 0xffffff9c, filename: 0x55e0 \"a b\", flags: 0)", b"sys_dup2(oldfd: 0xb)", \
+            b"do_sigaction <-__x64_sys_rt_sigaction":
+        same(behind(kernel, head + call + b"\n"), whole, call)
+    for call in b"sys_rt_sigret", b"sys_rt_sigreturn(", b"sys_rt_sigreturn -> 0", b"sys_()", b"sys_ -> 0x0", \
+            b"x:sys_rt_sigreturn(", b"sys_rt_sigreturn", b"geteuid()":
+        odd(kernel + head + call + b"\n", 1, call)
+    error(run("sim", "-", data=kernel + 80 * (head.replace(b"[000]", b"[4099]") + b"sys_rt_sigreturn()\n")), 2,
+          "sys_enter_rt_sigreturn without a CPU below 4096", "a call on no CPU")
+    # So many of them before the first event.
+    same(3000 * (head + b"sys_geteuid()\n") + kernel, whole, "calls first")
+
+
+def records(text, whole):
+    """perf script --show-task-events and others of that kind."""
+    head = b"make 1234 [000] 0.000000: "
+    for record in b"PERF_RECORD_COMM: make:1234/1234", b"PERF_RECORD_COMM exec: make:1234/1234", \
+            b"PERF_RECORD_FORK(3:3):(2:2)", b"PERF_RECORD_EXIT(8036:8036):(7989:7989)", \
+            b"PERF_RECORD_MMAP2 1223/1223: [0x7f(0x2000) @ 0 00:00 0 0]: r-xp [vdso]", \
+            b"PERF_RECORD_SWITCH OUT preempt", b"PERF_RECORD_SWITCH_CPU_WIDE IN           prev pid/tid:  7/7 ", \
+            b"PERF_RECORD_KSYMBOL addr ffffffffc0 len 7 type 1 flags 0x0 name bpf_prog":
+        same(behind(text, head + record + b"\n"), whole, record)
+        # What runs already is told first.
+        same(2100 * (head + record + b"\n") + text, whole, record + b", often")
+    same(behind(text, b"PERF_RECORD_FINISHED_ROUND\n"), whole, "rounds")
+    for record, n in (b"PERF_RECORD_LOST lost 75", 75), (b"PERF_RECORD_LOST_SAMPLES lost 8", 8):
+        [doc] = sim("-", data=text + head.replace(b"0.000000", b"9.000000") + record + b"\n")
+        check(doc["totals"]["lost_events"] == n and doc["totals"]["odd_lines"] == 0, f"{record}: {doc['totals']}")
+
+
+def text():
+    perf = turns()
+    [whole] = sim("-", data=perf)
+    calls(perf, whole)
+    records(perf, whole)
+
+
+run_part({"text": text})
