@@ -265,6 +265,9 @@ put("trace_text", "flags", b"# tracer: nop\n" + b"".join(
         b"kernel_fpu_begin_mask: (ffffffff81012345)",
         b"sched_migrate_task: comm=sh pid=7 prio=120 orig_cpu=0 dest_cpu=1",
         b"sched_process_exec: filename=/bin/sh pid=9 old_pid=9"])) + b"CPU:1 [LOST 12 EVENTS]\n")
+put("trace_text", "parts", b"make 7 [000] 0.0: PERF_RECORD_NAMESPACES 1/1 - nr_namespaces: 7\n\t\t[0/net: 0/0, \n" + b"".join(
+    l + b"\tffffffff82265908 __schedule+0x628 ([kernel.kallsyms])\n\t           cf503 [unknown] ([unknown])\n\n"
+    for l in busy[:5]) + b"make 7 [000] 9.0: PERF_RECORD_FORK(3:3):(2:2)\n")
 put("trace_text", "calls", b"".join(ftrace[:9]) + b"".join(b"    sh-7 [000] ..... 9999.000001: " + l for l in [
     b"sys_rt_sigreturn()\n", b"sys_geteuid -> 0x0\n", b"<stack trace>\n => __schedule\n => schedule\n"]))
 

@@ -3,6 +3,12 @@
 """What perf script and ftrace print besides lines of events, and events in other forms: text.py text XSTATE SOURCE."""
 from common import check, counts, error, run, run_part, sim
 
+STACK = (b"\tffffffff82265908 __schedule+0x628 ([kernel.kallsyms])\n"
+         b"\tffffffff82266273 std::sort(int [3], LOST)+0x23 (/usr/lib/LOST 12/libc.so.6)\n"
+         b"\t           cf503 inner (inlined)\n"
+         b"\t         5f5e100 [unknown] ([unknown])\n"
+         b"\t               0\n\n")
+
 
 def turns(n=30, handler=True):
     """perf script: two programs take turns, and one has a handler."""
@@ -74,6 +80,30 @@ def calls(text, whole):
           "sys_enter_rt_sigreturn without a CPU below 4096", "a call on no CPU")
     # So many of them before the first event.
     same(3000 * (head + b"sys_geteuid()\n") + kernel, whole, "calls first")
+    callers = head + b"<stack trace>\n => __schedule\n => schedule\n"
+    same(behind(kernel, callers), whole, "ftrace's stacks")
+    same(behind(kernel, callers.replace(b"<stack trace>\n =>", b"kernel_stack:  <stack trace >\n=>")), whole, "trace-cmd's")
+    odd(kernel + b" => schedule\n", 1, "a caller behind no stack")
+
+
+def stacks(text, whole):
+    """perf record -g: as many lines as there are callers, of any length, wherever the buffer ends."""
+    same(behind(text, STACK), whole, "stacks")
+    same(behind(text, STACK.expandtabs()), whole, "stacks without tabs")
+    lines = STACK.count(b"\n") - 1
+    first = text.splitlines(True)[0]
+    same(behind(text, STACK[:-1] * 120 + b"\n"), whole, "deep ones")
+    same(first + STACK[:-1] * 9000 + b"\n" + text[len(first):], whole, "a very deep one")
+    more = 30 * behind(text, b"make 7 [001] 1.0: irq:irq_handler_entry: x\n")
+    odd(STACK + text + more, lines, "a stack before the first event")
+    odd(text + more + b"\n" + STACK, lines, "a stack behind a blank line")
+    odd(ftrace(text + more) + b"".join(l + b"\n" for l in STACK.splitlines() if l), lines, "a stack in tracefs")
+    odd(text + more + b"prose\n" + STACK, lines + 1, "a stack behind a line that is odd")
+    for line in b"\tffffffff82265908x schedule\n", b"  ffffffff82265908 schedule\n", b"ffffffff82265908 schedule\n", \
+            b"\t0ffffffff82265908 schedule\n", b"\tschedule\n", b"\t\n", b"\t\t[0/net: 4/0xeffffff9, \n":
+        odd(first + line + text[len(first):] + more, 1, line)
+    # Lines of stacks are none that odd ones may hide among.
+    error(run("sim", "-", data=behind(text, STACK) + 30 * b"prose\n"), 2, "lines are broken; the first is", "prose")
 
 
 def records(text, whole):
@@ -83,7 +113,9 @@ def records(text, whole):
             b"PERF_RECORD_FORK(3:3):(2:2)", b"PERF_RECORD_EXIT(8036:8036):(7989:7989)", \
             b"PERF_RECORD_MMAP2 1223/1223: [0x7f(0x2000) @ 0 00:00 0 0]: r-xp [vdso]", \
             b"PERF_RECORD_SWITCH OUT preempt", b"PERF_RECORD_SWITCH_CPU_WIDE IN           prev pid/tid:  7/7 ", \
-            b"PERF_RECORD_KSYMBOL addr ffffffffc0 len 7 type 1 flags 0x0 name bpf_prog":
+            b"PERF_RECORD_KSYMBOL addr ffffffffc0 len 7 type 1 flags 0x0 name bpf_prog", \
+            b"PERF_RECORD_NAMESPACES 1/1 - nr_namespaces: 7\n\t\t[0/net: 0/0, 1/uts: 4/0xeffffffe, 3/pid: 0/0, \n" \
+            b"\t\t 4/user: 4/0xeffffffd, 5/mnt: 0/0, 6/cgroup: 0/0]":
         same(behind(text, head + record + b"\n"), whole, record)
         # What runs already is told first.
         same(2100 * (head + record + b"\n") + text, whole, record + b", often")
@@ -97,6 +129,7 @@ def text():
     perf = turns()
     [whole] = sim("-", data=perf)
     calls(perf, whole)
+    stacks(perf, whole)
     records(perf, whole)
 
 

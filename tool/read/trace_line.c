@@ -315,10 +315,13 @@ static int note_line(const char *p, const char *end, struct trace_event *ev)
 }
 
 /* Lines that no trace is without: comments, and what trace-cmd prints first. */
-static int other_line(const char *p, const char *end, struct trace_event *ev)
+static int other_line(const char *line, const char *end, struct trace_event *ev)
 {
-	const char *lost = find(p, end, "LOST", 'L');
+	const char *p = line, *lost = find(p, end, "LOST", 'L');
 
+	/* A symbol may be called so. */
+	if (lost && trace_text_part(line, end))
+		return -1;
 	while (p < end && *p == ' ')
 		p++;
 	if (p < end && *p == '#')
@@ -446,6 +449,49 @@ static __attribute__((noinline, cold)) int unnamed(const char *line, const char 
 	if (p - name != 12 || memcmp(name, "rt_sigreturn", 12))
 		return 0;
 	return read_event(line, owner, end, TRACE_SIGRETURN, cpu, ev) ? 1 : -1;
+}
+
+enum trace_part trace_text_part(const char *line, const char *end)
+{
+	const char *p = line, *digits;
+
+	if (begins(p, end, "=> ") || begins(p, end, " => "))
+		return TRACE_PART_CALLERS;
+	if (begins(p, end, "\t\t[") || begins(p, end, "\t\t "))
+		if (find(p, end, ": ", ':') && find(p, end, "/", '/'))
+			return TRACE_PART_SPACES;
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	for (digits = p; p < end && (is_digit(*p) || (*p >= 'a' && *p <= 'f')); p++)
+		;
+	if (p == digits || p - digits > 16 || (p < end && *p != ' '))
+		return TRACE_PART_NONE;
+	/* A tab and 16 columns; or 24, where the tab became blanks. */
+	return *line == '\t' || (*line == ' ' && p - line == 24 && !memchr(line, '\t', 24))
+		       ? TRACE_PART_STACK : TRACE_PART_NONE;
+}
+
+bool trace_text_has(const char *line, const char *end, enum trace_part part)
+{
+	const char *owner, *p, *q;
+	uint64_t cpu, ns;
+
+	p = find_event(line, end, &owner, &cpu, &ns);
+	if (!p)
+		return false;
+	if (part == TRACE_PART_CALLERS)
+		return find(p, end, "stack trace", 'k');
+	/* perf's: no flags behind the CPU, and a blank before the thread id, which may be -1. */
+	for (q = p - 1; *q != ']'; q--)
+		;
+	if (!is_digit(*skip_blanks(q + 1, end)))
+		return false;
+	for (q = owner; q > line && (is_digit(q[-1]) || q[-1] == '/'); q--)
+		;
+	if (q == owner || (q > line && q[-1] != ' ' &&
+			   !(q[-1] == '-' && q - 1 > line && (q[-2] == ' ' || q[-2] == ':'))))
+		return false;
+	return part != TRACE_PART_SPACES || begins(p, end, "PERF_RECORD_NAMESPACES");
 }
 
 int trace_text_event(const char *line, const char *end, struct trace_event *ev)

@@ -20,6 +20,13 @@
 /* Beyond this share of odd lines the rest cannot be believed either. */
 #define ODD_SHARE 100u
 
+/* Where lines go on with a line before: which kind, and the number of the next that may. */
+struct parts {
+	const char *buf; /* in which the line before is */
+	enum trace_part part;
+	uint64_t next;
+};
+
 static int refuse(const struct trace_input *in, char *err, size_t errlen, const char *fmt, uint64_t n)
 {
 	int used = snprintf(err, errlen, "%s: ", in->name);
@@ -40,6 +47,31 @@ static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t,
 	t->first_odd = t->lines;
 	snprintf(t->first_kind, sizeof(t->first_kind), "%s", of ? of : "no event");
 	snprintf(t->first_broken, sizeof(t->first_broken), "%s", ev->broken ? ev->broken : "");
+}
+
+/* The beginning of the line before @p, or @p when there is none. */
+static const char *line_before(const char *buf, const char *p)
+{
+	const char *nl = p > buf ? memrchr(buf, '\n', (size_t)(p - buf) - 1) : NULL;
+
+	return nl ? nl + 1 : buf;
+}
+
+/* Does this line belong to the one before, which is still in the buffer? */
+static __attribute__((noinline, cold)) bool goes_on(const char *p, const char *end,
+						    struct trace_tally *t, struct parts *parts)
+{
+	const enum trace_part part = trace_text_part(p, end);
+
+	if (part == TRACE_PART_NONE)
+		return false;
+	if ((parts->next != t->lines || parts->part != part) &&
+	    (p == parts->buf || !trace_text_has(line_before(parts->buf, p), p - 1, part)))
+		return false;
+	parts->part = part;
+	parts->next = t->lines + 1;
+	t->aside++;
+	return true;
 }
 
 /* Nothing so far: is this a trace, and of a scheduler? */
@@ -67,7 +99,8 @@ static int refuse_odd(const struct trace_input *in, char *err, size_t errlen,
 
 /* One line to its end; 0, -1. */
 static int take_line(const struct trace_input *in, const char *p, const char *end,
-		     const struct trace_sink *sink, struct trace_tally *t, char *err, size_t errlen)
+		     const struct trace_sink *sink, struct trace_tally *t, struct parts *parts,
+		     char *err, size_t errlen)
 {
 	struct trace_event ev;
 	int got;
@@ -86,6 +119,8 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 		return sink->event(sink->arg, &ev);
 	}
 	if (got < 0) {
+		if (goes_on(p, end, t, parts))
+			return 0;
 		note_odd(t, &ev);
 		if (!t->events && !t->first_broken[0] && t->odd > FOREIGN_LINES / 100)
 			return refuse(in, err, errlen, "line %llu is of no trace: neither perf script "
@@ -117,7 +152,10 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 		    char *err, size_t errlen)
 {
 	char *buf = malloc(BUFFER), *p, *nl, *zero;
-	size_t have = 0;
+	/* In the buffer: the last line, for those that go on with it, and up to @have what follows. */
+	size_t have = 0, last = 0;
+	struct parts parts = { .buf = buf };
+	const char *keep;
 	int result = -1;
 	long n;
 
@@ -127,9 +165,9 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 	while ((n = trace_input_read(in, buf + have, BUFFER - have)) > 0) {
 		zero = memchr(buf + have, '\0', (size_t)n);
 		have += (size_t)n;
-		p = buf;
+		p = buf + last;
 		while ((nl = memchr(p, '\n', have - (size_t)(p - buf))) && !(zero && nl > zero)) {
-			if (take_line(in, p, nl, sink, t, err, errlen))
+			if (take_line(in, p, nl, sink, t, &parts, err, errlen))
 				goto out;
 			p = nl + 1;
 		}
@@ -138,16 +176,20 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 			       t->lines + 1);
 			goto out;
 		}
-		have -= (size_t)(p - buf);
-		if (have > LINE_MAX_BYTES) {
+		if (have - (size_t)(p - buf) > LINE_MAX_BYTES) {
 			refuse(in, err, errlen, "line %llu has no end: not a text trace", t->lines + 1);
 			goto out;
 		}
-		memmove(buf, p, have);
+		keep = line_before(buf, p);
+		if (p - keep > (ptrdiff_t)LINE_MAX_BYTES)
+			keep = p;
+		last = (size_t)(p - keep);
+		have -= (size_t)(keep - buf);
+		memmove(buf, keep, have);
 	}
 	if (n < 0)
 		snprintf(err, errlen, "%s: %s", in->name, in->why);
-	else if (have)
+	else if (have > last)
 		refuse(in, err, errlen, "cut off in the middle of line %llu", t->lines + 1);
 	else if (!t->events)
 		refuse(in, err, errlen, t->lines ? "%llu lines, and no scheduler event in them"
