@@ -270,6 +270,7 @@ put("trace_text", "parts", b"make 7 [000] 0.0: PERF_RECORD_NAMESPACES 1/1 - nr_n
     for l in busy[:5]) + b"make 7 [000] 9.0: PERF_RECORD_FORK(3:3):(2:2)\n")
 put("trace_text", "calls", b"".join(ftrace[:9]) + b"".join(b"    sh-7 [000] ..... 9999.000001: " + l for l in [
     b"sys_rt_sigreturn()\n", b"sys_geteuid -> 0x0\n", b"<stack trace>\n => __schedule\n => schedule\n"]))
+put("trace_text", "fields", b"".join(l.replace(b"[00", b"") for l in busy[:25]))
 
 sys.path.insert(0, str(TRACES / "../../sim"))
 sys.dont_write_bytecode = True

@@ -125,12 +125,53 @@ def records(text, whole):
         check(doc["totals"]["lost_events"] == n and doc["totals"]["odd_lines"] == 0, f"{record}: {doc['totals']}")
 
 
+def fields(text):
+    """perf script -F: what is missing, and what to type."""
+    def printed(*left):
+        for line in text.splitlines(True):
+            name, pid, cpu, when, event = line.split(None, 4)
+            yield b"%16s" % b" ".join({"comm": name, "tid": pid, "cpu": cpu, "time": when}[x] for x in left) + b"  " + event
+
+    for left, what in [(("comm", "tid", "time"), "a CPU: type perf script, or perf script -F +cpu,+time"),
+                       (("comm", "tid", "cpu"), "a time: type perf script, or perf script -F +cpu,+time"),
+                       (("comm", "tid"), "a CPU and a time: type perf script, or perf script -F +cpu,+time"),
+                       (("time",), "a CPU: type"), ((), "a CPU and a time: type"),
+                       (("comm", "cpu", "time"), "a thread id: type perf script, or perf script -F +tid")]:
+        lines = list(printed(*left))
+        for n in 1, 15, len(lines):
+            error(run("sim", "-", data=b"# a head\n" + b"".join(lines[:n])), 2,
+                  "line 2 of perf script is without " + what, f"-F {left}, {n} lines")
+    error(run("sim", "-", data=text.replace(b"sched:sched_switch: ", b"")), 2, "without its event's name: type", "no names")
+    # Others are of no trace, and the first is told.
+    for line in b"prose\n", b"Makefile:12: foo\n", b"host kernel: [12.5] foo:bar: x\n", b"std::sort: 7\n", b"a:b: c\n":
+        error(run("sim", "-", data=b"# a head\n" + 50 * line), 2, "line 2 is of no trace: ", line)
+
+
+def nothing(text):
+    """Events, but none of a switch; and damage."""
+    wakeup = b"make 1234 [000] 10.0: sched:sched_wakeup: comm=cc1 pid=7 prio=120 target_cpu=000\n"
+    error(run("sim", "-", data=wakeup), 2, "no sched_switch event in its 1 line\n", "one wakeup")
+    error(run("sim", "-", data=20 * wakeup), 2, "no sched_switch event in its 20 lines\n", "wakeups")
+    error(run("sim", "-", data=200000 * wakeup), 2, "no sched_switch event in the first 100001 lines\n", "many")
+    error(run("sim", "-", data=b"prose\n" + 3000 * wakeup), 2, "no sched_switch event in the first 2001 lines\n", "prose")
+    cut = text.splitlines(True)[0].split(b" next_pid")[0] + b"\n"
+    error(run("sim", "-", data=3 * cut), 2, "3 of 3 lines are broken; the first is line 1, sched_switch without next_pid=",
+          "only damage")
+    error(run("sim", "-", data=cut), 2, "1 of 1 line is broken; the first is line 1, ", "one damaged line")
+    for n, says in (1, "Odd: 1 line is damaged, or no event of any kind, and was passed over."), \
+            (2, "Odd: 2 lines are damaged, or no event of any kind, and were passed over."):
+        [doc] = sim("-", data=text + n * cut)
+        check(says in doc["verdict"], f"damage: {doc['verdict']}")
+
+
 def text():
     perf = turns()
     [whole] = sim("-", data=perf)
     calls(perf, whole)
     stacks(perf, whole)
     records(perf, whole)
+    fields(turns(handler=False))
+    nothing(perf)
 
 
 run_part({"text": text})

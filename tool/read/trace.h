@@ -124,6 +124,7 @@ struct trace_tally {
 	uint64_t odd;     /* lines that are no event of any kind, or broken */
 	uint64_t first_odd;          /* the first of them, and what is wrong with it: */
 	char first_kind[40], first_broken[60];
+	const char *first_missing;   /* of a line of perf script; or NULL */
 	uint64_t aside;              /* of text, lines that belong to the line before, or to no CPU */
 	/* Events that were lost, by two accounts: where it was noticed, and what each event counted
 	 * until the end. The larger is true: the first misses the last ones, the second is not always

@@ -262,9 +262,11 @@ read_owner(const char *p, const char *end, const char *limit, struct trace_event
 		ev->own[0] = '\0';
 		return true;
 	}
-	if (digits[-1] == '/') /* pid/tid */
+	if (digits[-1] == '/') { /* pid/tid; "migration/0" is a name without one */
 		digits--;
-	else if (digits[-1] != '-' && digits[-1] != ' ')
+		if (digits == p || !is_digit(digits[-1]))
+			return false;
+	} else if (digits[-1] != '-' && digits[-1] != ' ')
 		return false;
 	if (pid < 0)
 		return false;
@@ -492,6 +494,59 @@ bool trace_text_has(const char *line, const char *end, enum trace_part part)
 			   !(q[-1] == '-' && q - 1 > line && (q[-2] == ' ' || q[-2] == ':'))))
 		return false;
 	return part != TRACE_PART_SPACES || begins(p, end, "PERF_RECORD_NAMESPACES");
+}
+
+/* SYSTEM:EVENT: behind a blank or at the line's front: where that is, or NULL. */
+static const char *find_system(const char *line, const char *end)
+{
+	const char *colon = line, *p, *system;
+
+	while ((colon = memchr(colon, ':', (size_t)(end - colon)))) {
+		for (system = colon; system > line && is_word(system[-1]); system--)
+			;
+		for (p = ++colon; p < end && is_word(*p); p++)
+			;
+		if (system + 1 < colon && p > colon && p < end && *p == ':' && !is_digit(*system) &&
+		    !is_digit(*colon) && (p + 1 == end || p[1] == ' ') &&
+		    (system == line || system[-1] == ' '))
+			return system;
+	}
+	return NULL;
+}
+
+#define TYPE(fields) ": type perf script, or perf script -F +" fields
+
+const char *trace_text_missing(const char *line, const char *end)
+{
+	const char *system = find_system(line, end), *word = line, *p;
+	bool cpu = false, time = false, last = true;
+	uint64_t v, ns;
+
+	if (!system) {
+		word = find_event(line, end, &p, &v, &ns);
+		return word && begins(word, end, "prev_comm=") ? "its event's name" TYPE("event") : NULL;
+	}
+	if (system == line)
+		return NULL;
+	/* Word by word; the last is a number of some kind, or there is none. */
+	while ((word = skip_blanks(word, system)) < system) {
+		const char *stop = memchr(word, ' ', (size_t)(system - word));
+
+		stop = stop ? stop : system;
+		p = word + (*word == '[');
+		last = number_by_digits(&p, stop, UINT32_MAX, &v);
+		if (last && *word == '[')
+			cpu |= last = p + 1 == stop && *p == ']';
+		else if (last && p < stop && *p == '.')
+			time |= last = stop[-1] == ':';
+		word = stop;
+	}
+	if (!last)
+		return NULL;
+	return cpu && time ? "a thread id" TYPE("tid")
+	     : cpu	   ? "a time" TYPE("cpu,+time")
+	     : time	   ? "a CPU" TYPE("cpu,+time")
+			   : "a CPU and a time" TYPE("cpu,+time");
 }
 
 int trace_text_event(const char *line, const char *end, struct trace_event *ev)

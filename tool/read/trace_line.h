@@ -29,6 +29,13 @@ enum trace_part trace_text_part(const char *line, const char *end);
 bool trace_text_has(const char *line, const char *end, enum trace_part part);
 
 /**
+ * trace_text_missing() - what `perf script -F` left out of a line that is no event.
+ *
+ * Return: that, and what to type; NULL when nothing is missing, or this is not of perf script.
+ */
+const char *trace_text_missing(const char *line, const char *end);
+
+/**
  * trace_text_kind() - what traces call events of @kind, or NULL.
  */
 const char *trace_text_kind(enum trace_kind kind);

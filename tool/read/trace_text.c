@@ -37,8 +37,8 @@ static int refuse(const struct trace_input *in, char *err, size_t errlen, const 
 }
 
 /* What is wrong with the first line that is no event, for the end. */
-static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t,
-						     const struct trace_event *ev)
+static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t, const char *p,
+						     const char *end, const struct trace_event *ev)
 {
 	const char *of = ev->broken ? trace_text_kind(ev->kind) : NULL;
 
@@ -47,6 +47,7 @@ static __attribute__((noinline, cold)) void note_odd(struct trace_tally *t,
 	t->first_odd = t->lines;
 	snprintf(t->first_kind, sizeof(t->first_kind), "%s", of ? of : "no event");
 	snprintf(t->first_broken, sizeof(t->first_broken), "%s", ev->broken ? ev->broken : "");
+	t->first_missing = ev->broken ? NULL : trace_text_missing(p, end);
 }
 
 /* The beginning of the line before @p, or @p when there is none. */
@@ -89,12 +90,40 @@ static int refuse_odd(const struct trace_input *in, char *err, size_t errlen,
 		      const struct trace_tally *t)
 {
 	snprintf(err, errlen, t->first_broken[0]
-			 ? "%s: %llu of %llu lines are broken; the first is line %llu, %s without %s"
-			 : "%s: %llu of %llu lines are broken; the first is line %llu, %s of perf "
+			 ? "%s: %llu of %llu line%s broken; the first is line %llu, %s without %s"
+			 : "%s: %llu of %llu line%s broken; the first is line %llu, %s of perf "
 			   "script or ftrace",
 		 in->name, (unsigned long long)t->odd, (unsigned long long)t->lines,
+		 t->lines == 1 ? " is" : t->odd == 1 ? "s is" : "s are",
 		 (unsigned long long)t->first_odd, t->first_kind, t->first_broken);
 	return -1;
+}
+
+/* Lines that are of no trace, or of one whose lines are not whole. */
+static int refuse_foreign(const struct trace_input *in, char *err, size_t errlen,
+			  const struct trace_tally *t)
+{
+	if (!t->first_missing)
+		return refuse(in, err, errlen, "line %llu is of no trace: neither perf script nor ftrace "
+			      "prints such", t->first_odd);
+	snprintf(err, errlen, "%s: line %llu of perf script is without %s", in->name,
+		 (unsigned long long)t->first_odd, t->first_missing);
+	return -1;
+}
+
+/* Read to its end, and no event. */
+static int refuse_all(const struct trace_input *in, char *err, size_t errlen,
+		      const struct trace_tally *t)
+{
+	if (!t->lines)
+		return refuse(in, err, errlen, "empty", 0);
+	if (t->first_missing)
+		return refuse_foreign(in, err, errlen, t);
+	if (t->first_broken[0])
+		return refuse_odd(in, err, errlen, t);
+	return refuse(in, err, errlen, t->lines == 1 ? "no sched_switch event in its %llu line"
+						     : "no sched_switch event in its %llu lines",
+		      t->lines);
 }
 
 /* One line to its end; 0, -1. */
@@ -121,13 +150,12 @@ static int take_line(const struct trace_input *in, const char *p, const char *en
 	if (got < 0) {
 		if (goes_on(p, end, t, parts))
 			return 0;
-		note_odd(t, &ev);
+		note_odd(t, p, end, &ev);
 		if (!t->events && !t->first_broken[0] && t->odd > FOREIGN_LINES / 100)
-			return refuse(in, err, errlen, "line %llu is of no trace: neither perf script "
-				      "nor ftrace prints such", t->lines);
+			return refuse_foreign(in, err, errlen, t);
 	}
 	if (!t->events && in_vain(p, end, t))
-		return refuse(in, err, errlen, "no scheduler event in the first %llu lines", t->lines);
+		return refuse(in, err, errlen, "no sched_switch event in the first %llu lines", t->lines);
 	if (t->odd > FOREIGN_LINES / 100 && t->odd > (t->lines - t->aside) / ODD_SHARE)
 		return refuse_odd(in, err, errlen, t);
 	return 0;
@@ -192,8 +220,7 @@ int trace_read_text(struct trace_input *in, const struct trace_sink *sink, struc
 	else if (have > last)
 		refuse(in, err, errlen, "cut off in the middle of line %llu", t->lines + 1);
 	else if (!t->events)
-		refuse(in, err, errlen, t->lines ? "%llu lines, and no scheduler event in them"
-						 : "empty", t->lines);
+		refuse_all(in, err, errlen, t);
 	else
 		result = trace_lost_rest(sink, t);
 out:
