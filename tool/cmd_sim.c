@@ -394,7 +394,8 @@ static int settle(struct request *q)
 static void show(const struct request *q, const struct sim_result *r)
 {
 	if (q->plan.save && !strcmp(q->plan.save, "-"))
-		ui_note("%llu records written", (unsigned long long)r->total.records);
+		ui_note("%llu record%s written", (unsigned long long)r->total.records,
+			r->total.records == 1 ? "" : "s");
 	else if (ui.json)
 		sim_print_json(stdout, r, &q->costs);
 	else

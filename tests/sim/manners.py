@@ -371,6 +371,14 @@ def sentences(text, lines):
         check(says(doc, what), f"--policy {policies}: {doc['verdict']}")
     check(says(sim("--use", "none", at("t.xst"))[0], "no slot used the registers"), "break-even of nothing used")
     check(not says(sim("--policy", "eager", at("t.xst"))[0], "Least work"), "the best of one")
+    for policies in "eager,lazy", "eager":
+        [doc] = sim("--policy", policies, at("t.xst"))
+        check(doc["check"] is None and says(doc, "Check: none; to have the ") and
+              says(doc, "--policy must list deferred as well"), f"no deferred: {doc['verdict']}")
+    # One of a thing is one.
+    [doc] = sim("-", data=b"CPU:1 [LOST 1 EVENTS]\n" + text)
+    check(says(doc, "1 event was lost"), f"one event lost: {doc['verdict']}")
+    check(b" 1 slot of tasks" in run("sim", "--synthetic", "slots=1,tasks=1,cpus=1").stdout, "1 slots of tasks")
     # What a table has no price for.
     [doc] = sim(at("t.xst"), "-c", "zen3")
     check(doc["costs"]["unpriced_live"] == [] and not says(doc, "Prices:"), f"priced: {doc['costs']}")
@@ -389,6 +397,10 @@ def sentences(text, lines):
     off = b"".join(l for i, l in enumerate(lines) if b"x86_fpu_regs_activated" not in l or i % 3)
     [doc] = sim("-", data=off)
     check(says(doc, "more than 2 % off") and not says(doc, "events were lost"), f"too few restores: {doc['verdict']}")
+    check(not any("(0)" in v for v in doc["verdict"]), f"a reason that is none: {doc['verdict']}")
+    [doc] = sim("-", data=b"CPU:1 [LOST 12 EVENTS]\n" + text)
+    check(says(doc, "That is within 2 %, but events were lost") and not says(doc, "to be trusted"),
+          f"trusted, and events were lost: {doc['verdict']}")
     [doc] = sim("-", data=b"CPU:1 [LOST 12 EVENTS]\n" + off)
     check(says(doc, "why: restores are so few that each is 0.") and says(doc, "; events were lost (12); "),
           f"lost: {doc['verdict']}")

@@ -66,6 +66,8 @@ def cost(p, c, end, frames):
 
 
 def touched():
+    [one] = sim("-", *PRICES, data=turns(1, slots=1))
+    check(any("1 handler began" in v and "others 2 times" in v for v in one["verdict"]), f"one handler: {one['verdict']}")
     [none] = sim("-", *PRICES, data=turns(0))
     check(none["totals"]["signal_turns"] == 0 and not any(v.startswith("Signals:") for v in none["verdict"]),
           "signals where there are none")

@@ -66,8 +66,9 @@ static void head(FILE *out, const struct sim_result *r)
 	say(&l, "%llu switch%s", (unsigned long long)n->switches, n->switches == 1 ? "" : "es");
 	if (n->switches_assumed)
 		say(&l, ", %llu of them assumed", (unsigned long long)n->switches_assumed);
-	say(&l, ", %llu slots of tasks, %llu of them in user mode", (unsigned long long)n->slots,
-	    (unsigned long long)n->user_slots);
+	say(&l, ", ");
+	how_many(&l, n->slots, "slot", " of tasks, ");
+	say(&l, "%llu of them in user mode", (unsigned long long)n->user_slots);
 	tell(out, &l);
 	say(&l, "live at the end of a slot: INIT %llu, SSE %llu, AVX %llu, AVX-512 %llu, AMX %llu",
 	    (unsigned long long)n->live_init_slots, (unsigned long long)n->live_sse_slots,

@@ -8,6 +8,12 @@
 
 #include "ui/number.h"
 
+/* What is counted is one, or more. */
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* Is one row the cheapest wherever the prices lie? */
 static bool cheapest(const struct sim_result *r, const struct sim_costs *c, size_t *best)
 {
@@ -174,11 +180,12 @@ static const char *say_signals(const struct sim_result *r, char *buf, size_t siz
 	if (!n->signal_turns)
 		return NULL;
 	snprintf(buf, size, "Signals: what handlers, and programs behind them, touch is not known. In slots "
-		 "that used the registers %llu handlers began, and with returns the registers became "
-		 "others %llu times: policies that wait for the first use cost least where nothing was "
+		 "that used the registers %llu handler%s began, and with returns the registers became "
+		 "others %llu time%s: policies that wait for the first use cost least where nothing was "
 		 "touched until the slot ended, and most where they were touched anew each time, a trap, a "
 		 "restore and for each handler a save more. The work of signals is in cycles/slot, too.",
-		 (unsigned long long)n->signal_frames, (unsigned long long)n->signal_turns);
+		 (unsigned long long)n->signal_frames, plural(n->signal_frames),
+		 (unsigned long long)n->signal_turns, plural(n->signal_turns));
 	return buf;
 }
 
@@ -188,11 +195,11 @@ static const char *say_sections(const struct sim_result *r, char *buf, size_t si
 
 	if (!inside)
 		return NULL;
-	snprintf(buf, size, "Sections: %llu of the kernel's own uses of the registers were in slots that "
+	snprintf(buf, size, "Sections: %llu of the kernel's own uses of the registers %s in slots that "
 		 "used them. That a program went back to user mode between two of these is not in a "
 		 "trace: it is taken to, when its slot ends. Wherever it did before, each policy makes a "
 		 "restore and a save more than it says here, those that wait for the first use only "
-		 "where it touched them, after a trap: at most %llu of each.", inside, inside);
+		 "where it touched them, after a trap: at most %llu of each.", inside, inside == 1 ? "was" : "were", inside);
 	return buf;
 }
 
@@ -329,11 +336,13 @@ static void missing(struct reasons *l, const struct sim_totals *n, const char *w
 {
 	char of[60] = "there are no";
 
-	if (with >= n->traces || (many && !count))
+	/* Nor is it a reason that nothing was there to assume. */
+	if (with >= n->traces || ((many || !off) && !count))
 		return;
 	if (with)
-		snprintf(of, sizeof(of), "%llu of %llu traces have no",
-			 (unsigned long long)(n->traces - with), (unsigned long long)n->traces);
+		snprintf(of, sizeof(of), "%llu of %llu traces %s no",
+			 (unsigned long long)(n->traces - with), (unsigned long long)n->traces,
+			 n->traces - with == 1 ? "has" : "have");
 	if (off)
 		reason(l, "%s %s, and %s not assumed either", of, what, assumed);
 	else
@@ -352,28 +361,37 @@ static void why_off(struct reasons *l, const struct sim_result *r, bool many)
 		reason(l, "restores are so few that each is %s %% of them",
 		       number_text(each, 100 / (double)n->observed_restores, 2));
 	if (many && n->traces_with_restores < n->traces)
-		reason(l, "%llu of %llu traces have no restores, and are predicted all the same",
-		       (unsigned long long)(n->traces - n->traces_with_restores),
-		       (unsigned long long)n->traces);
+		reason(l, "of %llu traces %llu without restores in them are predicted all the same",
+		       (unsigned long long)n->traces,
+		       (unsigned long long)(n->traces - n->traces_with_restores));
 	if (n->lost_events)
 		reason(l, "events were lost (%llu)", (unsigned long long)n->lost_events);
 	if (n->gaps)
-		reason(l, "the trace contradicts itself (%llu times)", (unsigned long long)n->gaps);
+		reason(l, "the trace contradicts itself (%llu time%s)", (unsigned long long)n->gaps,
+		       plural(n->gaps));
 	if (holes)
-		reason(l, "pieces of a trace are missing (%zu places)", holes);
+		reason(l, "pieces of a trace are missing (%zu place%s)", holes, plural(holes));
 	if (n->odd_lines)
 		reason(l, "there are lines that are no event (%llu)", (unsigned long long)n->odd_lines);
 	missing(l, n, "signal events", n->traces_with_signals, "handlers were", n->signals_assumed,
 		!strcmp(r->signals, "none"), many);
 	/* A handler that jumps out of itself restores nothing. */
 	if (many && n->returns_assumed)
-		reason(l, "of %llu signals it does not tell whether their handlers returned "
+		reason(l, "of %llu signal%s it does not tell whether their handlers returned "
 		       "(sys_enter_rt_sigreturn), and they were taken to",
-		       (unsigned long long)n->returns_assumed);
+		       (unsigned long long)n->returns_assumed, plural(n->returns_assumed));
 	missing(l, n, "events of the kernel's own use of the registers", n->traces_with_sections,
 		"uses were", n->sections_assumed, !strcmp(r->sections, "none"), many);
 	missing(l, n, "events of saves", n->traces_with_fpu, "slots in user mode were", n->user_slots,
 		false, many);
+}
+
+/* Why the check is not about all that happened, or NULL. */
+static const char *in_part(const struct sim_result *r)
+{
+	return r->total.lost_events ? "events were lost"
+	       : sim_parts_holes(&r->parts) ? "a piece of a trace is missing"
+	       : sim_has_many_gaps(&r->total) ? "the trace contradicts itself" : NULL;
 }
 
 static const char *say_check(const struct sim_result *r, char *buf, size_t size)
@@ -381,18 +399,26 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 	const struct sim_row *d = sim_row_find(r, "deferred");
 	const double seen = (double)r->total.observed_restores;
 	struct reasons l = { .buf = buf, .size = size };
+	const char *part = in_part(r);
 	double off;
 
-	if (!d || sim_parts_made_up(&r->parts))
+	if (sim_parts_made_up(&r->parts))
 		return NULL;
 	if (!r->total.observed_restores) {
 		snprintf(buf, size, "Check: none; the trace has no events of restores "
 			 "(x86_fpu_regs_activated), so nothing says how well they are predicted.");
 		return buf;
 	}
+	if (!d) {
+		snprintf(buf, size, "Check: none; to have the %llu restore%s that the trace has compared with "
+			 "what is predicted, --policy must list deferred as well.",
+			 (unsigned long long)r->total.observed_restores,
+			 plural(r->total.observed_restores));
+		return buf;
+	}
 	off = 100 * ((double)d->n.n.loads - seen) / seen;
-	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restores, the trace has "
-				"%llu: %+.2f %%.", (unsigned long long)d->n.n.loads,
+	l.at = (size_t)snprintf(buf, size, "Check: deferred predicts %llu restore%s, the trace has "
+				"%llu: %+.2f %%.", (unsigned long long)d->n.n.loads, plural(d->n.n.loads),
 				(unsigned long long)r->total.observed_restores, off);
 	if (fabs(off) > OFF_PERCENT) {
 		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is more than %d %% off, so "
@@ -402,17 +428,22 @@ static const char *say_check(const struct sim_result *r, char *buf, size_t size)
 		snprintf(buf + l.at, size - l.at, "%s", l.count ? "." : " nothing.");
 		return buf;
 	}
-	l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is within %d %%, so what is counted of "
-				 "restores is to be trusted.", OFF_PERCENT);
+	if (part)
+		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is within %d %%, but %s: it says "
+					 "nothing of what the trace does not have.", OFF_PERCENT, part);
+	else
+		l.at += (size_t)snprintf(buf + l.at, size - l.at, " That is within %d %%, so what is counted "
+					 "of restores is to be trusted.", OFF_PERCENT);
 	/* A piece does not know what events its trace has; its last one does. */
 	if (r->total.traces_with_sections || !r->total.traces)
 		return buf;
 	/* Whoever loses the registers to the kernel has to restore them. */
 	if (r->total.sections_assumed)
 		snprintf(buf + l.at, size - l.at, " Where the kernel used the registers itself the "
-			 "trace does not show: %llu times are assumed, when forks and ends of tasks had "
+			 "trace does not show: %llu time%s assumed, when forks and ends of tasks had "
 			 "filled a block of its random pool, and no others.",
-			 (unsigned long long)r->total.sections_assumed);
+			 (unsigned long long)r->total.sections_assumed,
+			 r->total.sections_assumed == 1 ? " is" : "s are");
 	else if ((double)d->n.n.loads < seen)
 		snprintf(buf + l.at, size - l.at, " Where the kernel used the registers itself the "
 			 "trace does not show; those that it took them from restore, too.");
@@ -423,8 +454,9 @@ static const char *say_lost(const struct sim_result *r, char *buf, size_t size)
 {
 	if (!r->total.lost_events)
 		return NULL;
-	snprintf(buf, size, "Incomplete: %llu events were lost, so all of this is about a part of what "
-		 "happened.", (unsigned long long)r->total.lost_events);
+	snprintf(buf, size, "Incomplete: %llu event%s lost, so all of this is about a part of what "
+		 "happened.", (unsigned long long)r->total.lost_events,
+		 r->total.lost_events == 1 ? " was" : "s were");
 	return buf;
 }
 
@@ -435,11 +467,11 @@ static const char *say_gaps(const struct sim_result *r, char *buf, size_t size)
 
 	if (!n->gaps)
 		return NULL;
-	snprintf(buf, size, "Gaps: at %llu place%s, %s %% of its %llu switches, the trace contradicts "
+	snprintf(buf, size, "Gaps: at %llu place%s, %s %% of its %llu switch%s, the trace contradicts "
 		 "itself, as if events had been taken out. %s", (unsigned long long)n->gaps,
-		 n->gaps == 1 ? "" : "s",
+		 plural(n->gaps),
 		 number_text(share, 100 * (double)n->gaps / (double)(n->switches ? n->switches : 1), 2),
-		 (unsigned long long)n->switches,
+		 (unsigned long long)n->switches, n->switches == 1 ? "" : "es",
 		 sim_has_many_gaps(n) ? "That is more than 1 %, so all of this is about a part of what "
 					"happened."
 				      : "Up to 1 % that changes little, and the counts are taken as "
@@ -453,7 +485,7 @@ static const char *say_pauses(const struct sim_result *r, char *buf, size_t size
 		return NULL;
 	snprintf(buf, size, "Pause: for more than a day there is no event, %llu time%s. It is counted as "
 		 "time, and makes every share of a CPU smaller.",
-		 (unsigned long long)r->total.day_pauses, r->total.day_pauses == 1 ? "" : "s");
+		 (unsigned long long)r->total.day_pauses, plural(r->total.day_pauses));
 	return buf;
 }
 
@@ -474,7 +506,7 @@ static const char *say_parts(const struct sim_result *r, char *buf, size_t size)
 
 	if (holes)
 		snprintf(buf, size, "Incomplete: at %zu place%s a piece of a trace is missing, before or "
-			 "behind one that is here.", holes, holes == 1 ? "" : "s");
+			 "behind one that is here.", holes, plural(holes));
 	return holes ? buf : NULL;
 }
 
