@@ -450,10 +450,7 @@ static int run_synthetic(struct request *q)
 	char err[400], wrong[SYNTH_BAD];
 
 	if (!synth_parse(q->synthetic, &s, wrong))
-		return ui_error(usage.cmd, UI_USAGE, "--synthetic wants tasks=N,cpus=M,slots=N,use=P,idle=P,"
-				"mean-us=T,seed=N, each once, with as many tasks as CPUs at least, up to %u "
-				"tasks and %u CPUs, and shares from 0 to 1; not %s", SYNTH_TASKS_MAX,
-				REC_CPUS_MAX, wrong);
+		return ui_error(usage.cmd, UI_USAGE, "--synthetic: %s", wrong);
 	for (uint64_t i = 0; i < points; i++) {
 		struct sim_result sum = { 0 };
 		int bad;

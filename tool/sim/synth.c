@@ -47,58 +47,93 @@ static bool share(const char *text, double max, double *v)
 	return opt_f64(text, v) && *v >= 0 && *v <= max;
 }
 
-/* One key's value; false when there is no such key, or not with this value. */
-static bool read_key(struct synth *s, const char *key, const char *is)
+#define WHOLE(n) "a whole number from 1 to " n
+
+static const struct key {
+	const char *name, *wants;
+} keys[] = {
+	{ "tasks", WHOLE("65536") },
+	{ "cpus", WHOLE("4096") },
+	{ "slots", WHOLE("2^40") },
+	{ "use", "a share from 0 to 1, as 0.5 or 50%" },
+	{ "idle", "a share from 0 to 1, as 0.5 or 50%" },
+	{ "mean-us", "microseconds from 0 to 1000000" },
+	{ "seed", "a whole number below 2^64" },
+};
+_Static_assert(SYNTH_TASKS_MAX == 65536 && REC_CPUS_MAX == 4096, "as the words say");
+
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+/* The value of key @k; false when it cannot be this. */
+static bool read_key(struct synth *s, size_t k, const char *is)
 {
 	uint64_t v = 0;
-	bool ok;
+	bool ok = true;
 
-	if (!strcmp(key, "tasks")) {
+	switch (k) {
+	case 0:
 		ok = whole(is, 1, SYNTH_TASKS_MAX, &v);
 		s->tasks = (uint32_t)v;
 		return ok;
-	}
-	if (!strcmp(key, "cpus")) {
+	case 1:
 		ok = whole(is, 1, REC_CPUS_MAX, &v);
 		s->cpus = (uint32_t)v;
 		return ok;
+	case 2:
+		return whole(is, 1, 1ull << 40, &s->slots);
+	case 3:
+		return share(is, 1, &s->use);
+	case 4:
+		return share(is, 1, &s->idle);
+	case 5:
+		return share(is, 1e6, &s->mean_us);
+	default:
+		return opt_u64(is, &s->seed);
 	}
-	return !strcmp(key, "slots") ? whole(is, 1, 1ull << 40, &s->slots)
-	     : !strcmp(key, "seed") ? opt_u64(is, &s->seed)
-	     : !strcmp(key, "use") ? share(is, 1, &s->use)
-	     : !strcmp(key, "idle") ? share(is, 1, &s->idle)
-	     : !strcmp(key, "mean-us") && share(is, 1e6, &s->mean_us);
+}
+
+/* One of them; false with what is wrong in @bad. */
+static bool read_item(struct synth *s, char *item, bool seen[KEYS], char bad[SYNTH_BAD])
+{
+	char *is = strchr(item, '=');
+	size_t k = 0;
+
+	if (is)
+		*is++ = '\0';
+	while (k < KEYS && strcmp(keys[k].name, item))
+		k++;
+	if (k == KEYS)
+		snprintf(bad, SYNTH_BAD, "there is no '%s'; there are tasks, cpus, slots, use, idle, mean-us "
+			 "and seed", item);
+	else if (seen[k])
+		snprintf(bad, SYNTH_BAD, "'%s' is there twice", item);
+	else if (!is)
+		snprintf(bad, SYNTH_BAD, "%s wants %s, as in %s=1", item, keys[k].wants, item);
+	else if (!read_key(s, k, is))
+		snprintf(bad, SYNTH_BAD, "%s wants %s, not '%s'", item, keys[k].wants, is);
+	else
+		return seen[k] = true;
+	return false;
 }
 
 bool synth_parse(const char *text, struct synth *s, char bad[SYNTH_BAD])
 {
-	char item[64], seen[7][64];
-	unsigned count = 0;
+	bool seen[KEYS] = { false };
+	char item[64];
 
 	*s = (struct synth){ .tasks = 8, .cpus = 2, .slots = 1000000, .use = 0.5, .mean_us = 100,
 			     .seed = 1 };
-	while (opt_item(&text, item, sizeof(item))) {
-		char *is = strchr(item, '=');
-
-		snprintf(bad, SYNTH_BAD, "'%s'", item);
-		if (!is)
+	while (opt_item(&text, item, sizeof(item)))
+		if (!read_item(s, item, seen, bad))
 			return false;
-		*is++ = '\0';
-		for (unsigned i = 0; i < count; i++)
-			if (!strcmp(seen[i], item)) {
-				snprintf(bad, SYNTH_BAD, "'%s' twice", item);
-				return false;
-			}
-		/* No key is new when all are there. */
-		if (count == sizeof(seen) / sizeof(seen[0]) || !read_key(s, item, is))
-			return false;
-		memcpy(seen[count++], item, sizeof(item));
-	}
 	/* What is left begins with an element that is none. */
 	if (text)
-		snprintf(bad, SYNTH_BAD, *text ? "'%.60s'" : "nothing", text);
+		snprintf(bad, SYNTH_BAD, *text ? "'%.60s' does not begin with one of tasks=N, cpus=M, "
+			 "slots=N, use=P, idle=P, mean-us=T and seed=N" : "nothing stands where one of "
+			 "tasks=N, cpus=M, slots=N, use=P, idle=P, mean-us=T and seed=N should", text);
 	else if (s->tasks < s->cpus)
-		snprintf(bad, SYNTH_BAD, "%u tasks for %u CPUs", s->tasks, s->cpus);
+		snprintf(bad, SYNTH_BAD, "tasks must be as many as cpus at least, not %u for %u",
+			 s->tasks, s->cpus);
 	return !text && s->tasks >= s->cpus;
 }
 

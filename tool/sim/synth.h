@@ -13,7 +13,7 @@
 #include "sim/slots.h"
 
 #define SYNTH_TASKS_MAX 65536u
-#define SYNTH_BAD       96 /* bytes of what is wrong */
+#define SYNTH_BAD       200 /* bytes of what is wrong */
 
 struct synth {
 	uint32_t tasks, cpus;
@@ -26,7 +26,7 @@ struct synth {
 
 /**
  * synth_parse() - "tasks=8,cpus=2,slots=1000000,use=0.3,idle=0.1,mean-us=100,seed=1", any of them.
- * @bad: out, what of it is wrong.
+ * @bad: out, what of it is wrong, and what it may be.
  *
  * Return: false when it is something else, names a key twice, or cannot be: fewer tasks than CPUs.
  */
