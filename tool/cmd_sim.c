@@ -129,23 +129,39 @@ static const struct sim_use_name *find_name(const struct sim_use *use, const cha
 	return NULL;
 }
 
-/* Takes "program 0.3" apart; false when it is something else or one too many. */
-static bool add_name(struct sim_use *use, char *line)
+static bool is_blank(char c)
 {
-	char *gap = strrchr(line, ' ');
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Takes "program 0.3" apart; NULL, or what is wrong with it. Names may have blanks in them. */
+static const char *add_name(struct sim_use *use, char *line)
+{
+	char text[32], *share, *end = line + strlen(line);
 	double p;
 
-	if (!gap || gap == line || gap - line > 15 || !opt_f64(gap + 1, &p) || !(p >= 0 && p <= 1) ||
-	    use->name_count == NAMES_MAX)
-		return false;
-	*gap = '\0';
+	while (end > line && is_blank(end[-1]))
+		*--end = '\0';
+	for (share = end; share > line && !is_blank(share[-1]); )
+		share--;
+	/* .5 is 0.5. */
+	if (share == line || (size_t)snprintf(text, sizeof(text), "%s%s", share[0] == '.' && share[1] ? "0" : "",
+					      share) >= sizeof(text) ||
+	    !opt_f64(text, &p) || !(p >= 0 && p <= 1))
+		return "does not end with a blank and a share from 0 to 1, as 0.5 or 50%";
+	for (end = share; end > line && is_blank(end[-1]); )
+		*--end = '\0';
+	if (end == line || end - line > 15)
+		return "has no program's name of 1 to 15 characters";
+	if (use->name_count == NAMES_MAX)
+		return "is one too many: there are 1024 names at most";
 	if (find_name(use, line))
-		return false;
+		return "has a name that is there already; each name once";
 	if (!strcmp(line, "*"))
 		use->p = p;
 	snprintf(use->names[use->name_count].name, 16, "%.15s", line);
 	use->names[use->name_count++].p = p;
-	return true;
+	return NULL;
 }
 
 static int bad_names(const char *path, const char *why)
@@ -157,7 +173,8 @@ static int bad_names(const char *path, const char *why)
 static int read_names(struct request *q, const char *path)
 {
 	struct sim_use *use = &q->plan.use;
-	char line[160];
+	char *line = NULL;
+	size_t room = 0;
 	struct stat st;
 	FILE *f = fopen(path, "re");
 	int status = UI_OK;
@@ -173,18 +190,21 @@ static int read_names(struct request *q, const char *path)
 	use->p = 0;
 	use->names = calloc(NAMES_MAX, sizeof(*use->names));
 	q->plan.rows.use_content = 0xcbf29ce484222325u;
-	for (unsigned number = 1; use->names && status == UI_OK && fgets(line, sizeof(line), f);
+	for (unsigned number = 1; use->names && status == UI_OK && getline(&line, &room, f) >= 0;
 	     number++) {
+		const char *why = NULL;
+
 		/* FNV-1a: two files of one path are known apart. */
 		for (const char *p = line; *p; p++)
 			q->plan.rows.use_content = (q->plan.rows.use_content ^ (unsigned char)*p) *
 						   0x100000001b3u;
 		line[strcspn(line, "\n")] = '\0';
-		if (line[0] && line[0] != '#' && !add_name(use, line))
-			status = ui_error(usage.cmd, UI_USAGE, "%s: line %u is not a program's name of "
-					  "15 characters at most and a share from 0 to 1, each name once",
-					  path, number);
+		if (line[strspn(line, " \t\r\n")] && line[0] != '#')
+			why = add_name(use, line);
+		if (why)
+			status = ui_error(usage.cmd, UI_USAGE, "%s: line %u %s", path, number, why);
 	}
+	free(line);
 	if (status == UI_OK && ferror(f))
 		status = bad_names(path, strerror(errno));
 	else if (status == UI_OK && !use->names)
@@ -429,6 +449,28 @@ static int run_traces(struct request *q)
 	return status;
 }
 
+/* A list of names of which none was seen is a mistake, most likely. */
+static void note_unseen(const struct sim_plan *plan)
+{
+	const struct sim_use *use = &plan->use;
+	char names[3 * 18] = "";
+	size_t count = 0, at = 0;
+
+	for (size_t i = 0; use->kind == SIM_USE_NAMES && i < use->name_count; i++) {
+		const struct sim_use_name *n = &use->names[i];
+
+		if (n->seen)
+			return;
+		if (strcmp(n->name, "*") && count++ < 3)
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
+					       n->name);
+	}
+	if (count)
+		ui_note("--use %s: no program of these is in %s: %s%s", plan->rows.use,
+			plan->state ? "this piece of the trace" : "the trace", names,
+			count > 3 ? ", ..." : "");
+}
+
 /* A row for each point of the sweep: cycles per slot at the middle of the prices. */
 static void sweep_row(struct table *t, const struct request *q, const struct sim_result *r,
 		      double use)
@@ -511,6 +553,8 @@ int cmd_sim(int argc, char **argv)
 		status = settle(&q);
 	if (status == UI_OK)
 		status = q.synthetic ? run_synthetic(&q) : run_traces(&q);
+	if (status == UI_OK)
+		note_unseen(&q.plan);
 out:
 	free(q.plan.use.names);
 	free(q.paths);

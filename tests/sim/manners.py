@@ -113,6 +113,7 @@ def manners():
     documented(doc)
     documented(json.loads(run("sim", "-j", at("nowhere")).stdout))
     documented(json.loads(run("report", "-j", "-", "-o", at("x.html"), data=json.dumps(doc).encode()).stdout))
+    names()
     open(at("no-names"), "w").write("# nobody\n")
     open(at("twice"), "w").write("sh 0.1\nsh 0.2\n")
     for args, words in [
@@ -126,7 +127,7 @@ def manners():
         (["--use", "by-comm=" + tmp.name, "x"], "is no file of programs' names"),
         (["--use", "by-comm=/dev/zero", "x"], "is no file of programs' names"),
         (["--use", "by-comm=" + at("no-names"), "x"], "no program's name in it"),
-        (["--use", "by-comm=" + at("twice"), "x"], "each name once"),
+        (["--use", "by-comm=" + at("twice"), "x"], "line 2 has a name that is there already; each name once"),
         (["--trap", "9-3", "x"], "--trap"),
         (["--costs", at("nowhere"), "x"], "nowhere"),
         (["--costs", at("t.xst"), "x"], "not a result of xstate bench insn -o"),
@@ -257,6 +258,38 @@ def places(text, good):
     # What was made up is so in every copy, also packed, in pieces and saved again; what was recorded is not.
     made_up(made.stdout)
     check(not [f for f in os.listdir(tmp.name) if "xst." in f], f"parts are left: {os.listdir(tmp.name)}")
+
+
+def names():
+    """A list of programs: how a share may be written, what is wrong with a line, and that none of them is there."""
+    def asked(text):
+        open(at("list"), "w").write(text)
+        return run("sim", "-j", at("t.xst"), "--use", "by-comm=" + at("list"))
+
+    want = json.loads(asked("cc1 0.5\n").stdout)
+    for text in "cc1 .5\n", "cc1\t0.5", "cc1 50%\n", "cc1  \t .5 \t\r\n", "# the compiler\n\n \t\ncc1 0.50\n", \
+            "#" + 500 * "x 1 " + "\ncc1 .5\n":
+        r = asked(text)
+        check(r.returncode == 0 and not r.stderr and json.loads(r.stdout)["totals"] == want["totals"],
+              f"names {text!r}: {r.stderr}")
+    share, name = "does not end with a blank and a share from 0 to 1", "has no program's name of 1 to 15 characters"
+    for line, what in [("cc1", share), ("cc1 .", share), ("cc1 1.5", share), ("cc1 -.5", share), ("cc1 nan", share),
+                       ("cc1 0.5x", share), ("0.5", share), (" 0.5", name), ("a-name-too-long- 0.5", name),
+                       (500 * "x" + " 0.5", name), ("cc1 " + 500 * "0", share)]:
+        r = asked("sh 0.1\n" + line + "\n")
+        check(r.returncode == 2 and f"line 2 {what}" in r.stderr.decode(), f"names {line!r}: {r.stderr}")
+    # None of them is there: up to three are named.
+    for text, said in [("cc1 1\nnobody 1\n", None), ("* 0.5\n", None), ("nobody 1\n", "trace: nobody\n"),
+                       ("* 1\na 1\nb b 1\nc 1\nd 1\n", "trace: a, b b, c, ...\n")]:
+        r = asked(text)
+        check(r.returncode == 0 and r.stderr.decode().endswith(said or "") and bool(r.stderr) == bool(said),
+              f"none of {text!r} is there: {r.stderr}")
+    # Who came in an earlier piece is there.
+    check(run("sim", "-q", at("t.xst"), "-o", at("n"), "--cut", "100").returncode == 0, "--cut")
+    open(at("list"), "w").write("make 1\n")
+    for k in range(3):
+        r = run("sim", "-j", at(f"n.{k}"), "--state", at("n.st"), "--use", "by-comm=" + at("list"))
+        check(r.returncode == 0 and not r.stderr, f"a name of the first piece, in piece {k}: {r.stderr}")
 
 
 def few_gaps(lines):

@@ -42,11 +42,13 @@ static bool by_chance(const struct replay *r, double p)
 	return (double)(z >> 11) * 0x1p-53 < p;
 }
 
-static float share_of(const struct replay *r, const char *name)
+float replay_share(const struct replay *r, const char *name)
 {
 	for (size_t i = 0; i < r->use.name_count; i++)
-		if (!strcmp(r->use.names[i].name, name))
+		if (!strcmp(r->use.names[i].name, name)) {
+			r->use.names[i].seen = true;
 			return (float)r->use.names[i].p;
+		}
 	return (float)r->use.p;
 }
 
@@ -356,7 +358,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		if (!r->named)
 			return bad(r, "a name without a task");
 		rec_name_get(rec, r->who[r->named - 1].t.name);
-		r->who[r->named - 1].p = share_of(r, r->who[r->named - 1].t.name);
+		r->who[r->named - 1].p = replay_share(r, r->who[r->named - 1].t.name);
 		r->who[r->named - 1].t.ran = r->machine.tasks[r->named].is == IS_RUNNING;
 		r->named = 0;
 		return 0;

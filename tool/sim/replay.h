@@ -69,6 +69,7 @@ enum sim_use_kind {
 struct sim_use_name {
 	char name[16];
 	double p;
+	bool seen; /* a task of the trace has this name */
 };
 
 struct sim_use {

@@ -103,6 +103,8 @@ static bool who_goes_on(struct replay *r, struct kept *in, uint32_t tasks)
 		if (counted > 1 || !(w->p >= 0 && w->p <= 1) ||
 		    !memchr(w->t.name, '\0', sizeof(w->t.name)))
 			return false;
+		if (w->t.name[0])
+			w->p = replay_share(r, w->t.name);
 		w->t.slots = w->t.used = 0;
 		w->t.ran = false;
 	}

@@ -39,4 +39,7 @@ struct replay {
 	struct sim_totals n;
 };
 
+/* By how many of its slots use the registers, as it was asked; the name is seen. */
+float replay_share(const struct replay *r, const char *name);
+
 #endif
