@@ -66,6 +66,17 @@ def cost(p, c, end, frames):
 
 
 def touched():
+    # A check that is off, and nothing was assumed for the events that are missing.
+    t = Trace()
+    for _ in range(30):
+        t.switch(B, A)
+        for _ in range(5):
+            t.restore(A)
+        t.switch(A, B)
+    [off] = sim("-", data=t.text())
+    said = [v for v in off["verdict"] if v.startswith("Check:")][0]
+    check("% off" in said and off["totals"]["signals_assumed"] == 0 and "assumed instead (0)" not in said,
+          f"nothing was assumed: {said}")
     [one] = sim("-", *PRICES, data=turns(1, slots=1))
     check(any("1 handler began" in v and "others 2 times" in v for v in one["verdict"]), f"one handler: {one['verdict']}")
     [none] = sim("-", *PRICES, data=turns(0))

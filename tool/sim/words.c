@@ -355,15 +355,16 @@ static void why_off(struct reasons *l, const struct sim_result *r, bool many)
 {
 	const struct sim_totals *n = &r->total;
 	const size_t holes = sim_parts_holes(&r->parts);
+	const uint64_t none = n->traces - n->traces_with_restores;
 	char each[NUMBER_TEXT];
 
 	if (n->observed_restores < FEW)
 		reason(l, "restores are so few that each is %s %% of them",
 		       number_text(each, 100 / (double)n->observed_restores, 2));
 	if (many && n->traces_with_restores < n->traces)
-		reason(l, "of %llu traces %llu without restores in them are predicted all the same",
-		       (unsigned long long)n->traces,
-		       (unsigned long long)(n->traces - n->traces_with_restores));
+		reason(l, "%llu trace%s without restores (of %llu) %s predicted all the same",
+		       (unsigned long long)none, plural(none), (unsigned long long)n->traces,
+		       none == 1 ? "is" : "are");
 	if (n->lost_events)
 		reason(l, "events were lost (%llu)", (unsigned long long)n->lost_events);
 	if (n->gaps)
