@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "read/trace.h"
+#include "sim/fnv.h"
 #include "sim/hypothesis.h"
 #include "sim/run.h"
 #include "ui/opt.h"
@@ -189,15 +190,13 @@ static int read_names(struct request *q, const char *path)
 	use->name_count = 0;
 	use->p = 0;
 	use->names = calloc(NAMES_MAX, sizeof(*use->names));
-	q->plan.rows.use_content = 0xcbf29ce484222325u;
+	q->plan.rows.use_content = FNV_NOTHING;
 	for (unsigned number = 1; use->names && status == UI_OK && getline(&line, &room, f) >= 0;
 	     number++) {
 		const char *why = NULL;
 
-		/* FNV-1a: two files of one path are known apart. */
-		for (const char *p = line; *p; p++)
-			q->plan.rows.use_content = (q->plan.rows.use_content ^ (unsigned char)*p) *
-						   0x100000001b3u;
+		/* Two files of one path are known apart. */
+		q->plan.rows.use_content = fnv(q->plan.rows.use_content, line, strlen(line));
 		line[strcspn(line, "\n")] = '\0';
 		if (line[strspn(line, " \t\r\n")] && line[0] != '#')
 			why = add_name(use, line);

@@ -55,7 +55,7 @@
  *                    (memo_settle.c); quick.h: the same for one policy alone
  *     machine.h      who runs where; reserve.h: tables that grow in place
  *     replay.h       records checked, summed up, and given to all lanes (replay.c, replay_own.h); where
- *                    pieces of a trace meet (replay_keep.c, kept.h)
+ *                    pieces of a trace meet (replay_keep.c, kept.h; fnv.h)
  *     run.h          one trace from its bytes to its result; state.h: the file of --state
  *     synth.h        a workload that is made up
  *     costs.h        prices as ranges (costs.def: those built in)

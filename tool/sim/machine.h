@@ -23,7 +23,7 @@ enum { IS_RUNNING, IS_WAITING, IS_DEAD, IS_NEW };
 #define LAST_NONE 0xffffu
 
 struct machine_task {
-	uint16_t state;            /* the memo's; this and the next in one word of 32 bits: quick.h */
+	uint16_t state;            /* the memo's; this and the next in one word of 32 bits: quick.c */
 	uint8_t is;                /* IS_* */
 	uint8_t unused;
 	uint64_t blind;            /* a byte for each lane */

@@ -61,11 +61,10 @@ enum rec_kind {
 enum rec_live { REC_INIT, REC_SSE, REC_AVX, REC_AVX512, REC_AMX, REC_LIVES };
 
 /* SWITCH: @arg is the live mask of the ending slot, components 0 to 19, what that comes to, and how many
- * restores the trace has in it. The latter is for the check alone: no policy ever sees it. */
-#define REC_LIVE(arg)    ((arg) & 0xfffffu)
+ * restores the trace has in it: bits 24 to 31. The latter is for the check alone: no policy ever sees it.
+ * The mask is for people: whether anything was live is what it comes to. */
 #define REC_LIVE_OF(arg) ((arg) >> 20 & 7u)
 #define REC_IS_LIVE(arg) (REC_LIVE_OF(arg) != REC_INIT)
-#define REC_SEEN(arg)    ((arg) >> 24)
 #define REC_SEEN_MAX     255u
 
 static inline uint32_t rec_arg(uint64_t live, uint32_t seen)

@@ -47,7 +47,7 @@ bool replay_count_task(struct replay *r, uint32_t number)
 bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *place, uint64_t of)
 {
 	const struct head h = head_of(r, place, of);
-	struct kept k = { out, KEPT_SUM };
+	struct kept k = { out, FNV_NOTHING };
 	bool ok = kept_put(&k, &h, sizeof(h)) && kept_put(&k, r->who, h.tasks * sizeof(*r->who));
 
 	for (uint32_t i = 1; ok && i <= h.tasks; i++)
@@ -68,7 +68,7 @@ bool replay_keep(const struct replay *r, FILE *out, const struct rec_place *plac
 /* Are its bytes those that were written? It is at its beginning before and after. */
 static bool is_whole(FILE *in)
 {
-	struct kept k = { in, KEPT_SUM };
+	struct kept k = { in, FNV_NOTHING };
 	uint8_t some[4096];
 	uint64_t sum;
 	long left;
@@ -188,7 +188,7 @@ static bool go_on(struct replay *r, struct kept *in, const struct head *h)
 const char *replay_go_on(struct replay *r, FILE *in, struct rec_place *place, uint64_t of)
 {
 	const struct head mine = head_of(r, &(struct rec_place){ 0 }, of);
-	struct kept k = { in, KEPT_SUM };
+	struct kept k = { in, FNV_NOTHING };
 	struct head h;
 
 	if (fread(h.magic, sizeof(h.magic), 1, in) != 1 ||

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/even.h"
+#include "sim/fnv.h"
 
 #define MILLION 1e6
 
@@ -37,14 +38,12 @@ static bool same_rows(const struct sim_result *a, const struct sim_result *b)
 	return true;
 }
 
-/* Where a name is in sum->by_name, or belongs. FNV-1a; a quarter of the places is free at least. */
+/* Where a name is in sum->by_name, or belongs; a quarter of the places is free at least. */
 static uint32_t *place_of(const struct sim_result *sum, const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	const uint64_t hash = fnv(FNV_NOTHING, name, strlen(name));
 	size_t at;
 
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
 	for (at = (size_t)(hash ^ hash >> 32);; at++) {
 		uint32_t *place = &sum->by_name[at & (sum->by_name_room - 1)];
 

@@ -163,19 +163,19 @@ static int put(void *arg, struct rec *recs, size_t count)
 static uint64_t asked(const struct sim_plan *plan)
 {
 	const struct sim_result *r = &plan->rows;
-	uint64_t sum = KEPT_SUM;
+	uint64_t sum = FNV_NOTHING;
 
 	for (size_t i = 0; i < r->row_count; i++) {
-		sum = kept_sum(sum, r->rows[i].name, strlen(r->rows[i].name) + 1);
-		sum = kept_sum(sum, r->rows[i].hypothesis, strlen(r->rows[i].hypothesis) + 1);
+		sum = fnv(sum, r->rows[i].name, strlen(r->rows[i].name) + 1);
+		sum = fnv(sum, r->rows[i].hypothesis, strlen(r->rows[i].hypothesis) + 1);
 	}
-	sum = kept_sum(sum, r->use, strlen(r->use) + 1);
-	sum = kept_sum(sum, r->signals, strlen(r->signals) + 1);
-	sum = kept_sum(sum, r->sections, strlen(r->sections) + 1);
-	sum = kept_sum(sum, &r->use_content, sizeof(r->use_content));
+	sum = fnv(sum, r->use, strlen(r->use) + 1);
+	sum = fnv(sum, r->signals, strlen(r->signals) + 1);
+	sum = fnv(sum, r->sections, strlen(r->sections) + 1);
+	sum = fnv(sum, &r->use_content, sizeof(r->use_content));
 	if (plan->use.kind == SIM_USE_SHARE || plan->use.kind == SIM_USE_NAMES)
-		sum = kept_sum(sum, &r->seed, sizeof(r->seed));
-	return kept_sum(sum, &plan->programs, sizeof(plan->programs));
+		sum = fnv(sum, &r->seed, sizeof(r->seed));
+	return fnv(sum, &plan->programs, sizeof(plan->programs));
 }
 
 /* Where the piece before ended, if there was one; and where this one's end will be kept. */

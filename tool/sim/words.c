@@ -199,7 +199,8 @@ static const char *say_sections(const struct sim_result *r, char *buf, size_t si
 		 "used them. That a program went back to user mode between two of these is not in a "
 		 "trace: it is taken to, when its slot ends. Wherever it did before, each policy makes a "
 		 "restore and a save more than it says here, those that wait for the first use only "
-		 "where it touched them, after a trap: at most %llu of each.", inside, inside == 1 ? "was" : "were", inside);
+		 "where it touched them, after a trap: at most %llu of each.", inside,
+		 inside == 1 ? "was" : "were", inside);
 	return buf;
 }
 
