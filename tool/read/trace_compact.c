@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH 8192u /* in the second cache; so few calls do not count */
 #ifndef TRACE_WINDOW_BYTES
 #define TRACE_WINDOW_BYTES (4u << 20) /* whole records; fuzzers want small ones */
 #endif
@@ -146,8 +145,8 @@ static long give_read(struct source *s, size_t room, struct rec **recs, char *er
 	s->have = left;
 	while (s->have < size) {
 		const long n = trace_input_read(s->in, (char *)s->buffer + s->have,
-						room < BATCH * size - s->have ? room
-									      : BATCH * size - s->have);
+						room < REC_AT_ONCE * size - s->have
+							? room : REC_AT_ONCE * size - s->have);
 
 		if (n < 0)
 			snprintf(err, errlen, "%s: %s", s->in->name, s->in->why);
@@ -175,7 +174,7 @@ static long give(struct source *s, struct rec **recs, char *err, size_t errlen)
 				 errlen);
 	*recs = (struct rec *)(void *)(s->map + (s->at - s->map_from));
 	count = (size_t)(s->end - s->at) / sizeof(**recs);
-	count = count < BATCH ? count : BATCH;
+	count = count < REC_AT_ONCE ? count : REC_AT_ONCE;
 	s->at += count * sizeof(**recs);
 	s->in->bytes = s->in->raw = s->at;
 	return (long)count;
@@ -226,7 +225,7 @@ int trace_read_compact(struct trace_input *in, struct rec_place *place,
 		       int (*put)(void *arg, struct rec *recs, size_t count), void *arg, char *err,
 		       size_t errlen)
 {
-	static _Thread_local struct rec buffer[BATCH];
+	static _Thread_local struct rec buffer[REC_AT_ONCE];
 	static _Thread_local struct source s;
 	struct sigaction new = { .sa_handler = on_sigbus }, old;
 	struct rec_header head;

@@ -37,7 +37,8 @@ struct machine_task {
 struct machine_cpu {
 	uint64_t *counts;  /* how often each delta; NULL: it did not begin */
 	uint32_t cur;
-	uint16_t state;
+	uint16_t delta;    /* what the last event counts, with the next one: memo_take(); */
+	uint16_t state;    /* ... and the memo's state: in one word of 32 bits, quick.c */
 	uint8_t dirty;     /* a bit for each lane, as all masks of 8 bits */
 	uint8_t other;     /* owner[] is true here; else it is cur, the kernel or nobody */
 	uint8_t away;      /* where another CPU may have the only copy of cur's registers */
@@ -53,6 +54,7 @@ struct machine {
 	struct machine_cpu *cpus;   /* MACHINE_CPUS, of which REC_CPUS_MAX begin */
 	struct machine_task *tasks; /* REC_TASKS_MAX + 1 */
 	uint64_t cpu_count, task_count; /* highest so far; without nobody */
+	uint64_t turned;            /* CPUs whose turns are not 0; or more */
 	uint64_t switches[SWITCHES_FLAGS][SWITCHES_LIVES];
 };
 

@@ -82,7 +82,7 @@ static void take_other(const struct memo *m, struct machine_task *o, const struc
 
 static void begin_cpu(struct memo *m, uint32_t cpu)
 {
-	m->machine->cpus[cpu].counts = m->counts + (size_t)cpu * m->deltas.most;
+	memo_begin_counts(m, cpu);
 	if (cpu >= m->machine->cpu_count)
 		m->machine->cpu_count = cpu + 1;
 }

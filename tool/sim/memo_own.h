@@ -123,7 +123,7 @@ struct memo {
 	struct machine own;
 	struct memo_entry *entries;
 	struct quick *quick;      /* or NULL */
-	uint64_t *counts;         /* of all CPUs, deltas_most each */
+	uint64_t *counts;         /* of all CPUs: memo_begin_counts() */
 	unsigned shift;           /* 64 - log2 of how many entries there is room for */
 	uint32_t entry_count, entries_most;
 	uint8_t lane_count;
@@ -182,6 +182,24 @@ void memo_flush(struct memo *m); /* counts to the lanes, transitions and deltas 
 /* So often is one tried by then, and so often must it be looked up to be worth it. */
 #define PATIENCE (1u << 20)
 #define WORTH    16u
+
+/*
+ * How many counters a CPU has: one for each delta and one for what comes before the first; and not
+ * such a number that those of two CPUs are at the same place of a page, for there a processor takes a
+ * load for one of what was just stored.
+ */
+static inline size_t memo_counters(const struct memo *m)
+{
+	return (size_t)m->deltas.most + 72;
+}
+
+static inline void memo_begin_counts(struct memo *m, uint32_t cpu)
+{
+	struct machine_cpu *c = &m->machine->cpus[cpu];
+
+	c->counts = m->counts + cpu * memo_counters(m);
+	c->delta = (uint16_t)m->deltas.most;
+}
 
 static inline bool memo_is_full(const struct memo *m)
 {

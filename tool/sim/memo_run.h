@@ -118,7 +118,9 @@ ALWAYS_INLINE void memo_set_owner(struct machine_cpu *c, struct machine_task *t,
 ALWAYS_INLINE void memo_take(struct machine_cpu *c, struct machine_task *t, uint32_t cpu,
 			     const struct memo_entry *e)
 {
-	c->counts[e->delta]++;
+	/* Where the delta before it is counted has long been known: nothing waits for that store. */
+	c->counts[c->delta]++;
+	c->delta = e->delta;
 	memo_set_owner(c, t, cpu, e);
 	t->state = e->task;
 	t->blind = (t->blind & e->blind_keep) + e->blind_add;

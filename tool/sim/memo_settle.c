@@ -139,7 +139,7 @@ struct memo *memo_new(struct lane *const *lanes, size_t lane_count,
 			   round_most(limits->states, STATES_MOST)) &&
 	     begin_numbers(&m->task_numbers, sizeof(struct task_codes),
 			   round_most(limits->states, STATES_MOST));
-	m->counts = reserve((size_t)REC_CPUS_MAX * m->deltas.most * sizeof(*m->counts));
+	m->counts = reserve(REC_CPUS_MAX * memo_counters(m) * sizeof(*m->counts));
 	ok = ok && m->entries && m->counts;
 	for (unsigned k = 0; ok && k < lane_count; k++)
 		ok = begin_lane(m, k, &fresh.lane[k]);
@@ -168,7 +168,7 @@ void memo_free(struct memo *m)
 	free_numbers(&m->cpu_numbers);
 	free_numbers(&m->task_numbers);
 	machine_end(&m->own);
-	release(m->counts, (size_t)REC_CPUS_MAX * m->deltas.most * sizeof(*m->counts));
+	release(m->counts, REC_CPUS_MAX * memo_counters(m) * sizeof(*m->counts));
 	free(m->entries);
 	quick_free(m->quick);
 	free(m);
@@ -207,8 +207,11 @@ static void put_cpu(const struct memo *m, unsigned k, uint32_t cpu)
 /* What the CPU counted: each delta as often as it was there. */
 static void put_counts(struct memo *m, uint32_t cpu)
 {
-	uint64_t *counts = m->machine->cpus[cpu].counts, *switches = m->machine->switches[0];
+	struct machine_cpu *c = &m->machine->cpus[cpu];
+	uint64_t *counts = c->counts, *switches = m->machine->switches[0];
 
+	counts[c->delta]++;
+	c->delta = (uint16_t)m->deltas.most;
 	for (uint32_t d = 0; d < m->deltas.count; d++) {
 		const struct memo_delta *delta =
 			(const struct memo_delta *)(const void *)m->deltas.things + d;
@@ -340,7 +343,9 @@ static bool get_all(struct memo *m)
 			return false;
 		c->state = (uint16_t)number;
 		c->away = 0xff;
-		c->counts = number ? m->counts + (size_t)cpu * m->deltas.most : NULL;
+		c->counts = NULL;
+		if (number)
+			memo_begin_counts(m, cpu);
 	}
 	return homes_are_true(m);
 }

@@ -24,14 +24,15 @@
 _Static_assert(2 * CPUS * TASKS * 8 == 1u << 12, "so much for each of what can be live");
 
 /*
- * A transition: what happens to who ran, and what follows. The task's word is that of struct
- * machine_task, with whatever follows here in its unused byte.
+ * A transition: what happens to who ran, and what follows. The CPU's word is that of struct
+ * machine_cpu from its delta on; the task's is that of struct machine_task, with OWN in its unused
+ * byte.
  */
-#define CPU(e)   ((uint16_t)(e))
-#define WORD(e)  ((uint32_t)((e) >> 16)) /* of who ran: its state, and that it waits; so never 0 */
-#define DELTA(e) ((e) >> 48 & 0x7fff)
-#define OWN      (1ull << 63)            /* the registers stay those of who ran, or nobody's */
-#define OWNS(e)  ((uint32_t)((int64_t)(e) >> 63)) /* ... as a mask of all bits */
+#define CPU_WORD(e)  ((uint32_t)(e))
+#define TASK_WORD(e) ((uint32_t)((e) >> 32)) /* of who ran: its state, and that it waits; so never 0 */
+#define OWN          (1ull << 63)            /* the registers stay those of who ran, or nobody's */
+_Static_assert(offsetof(struct machine_cpu, state) == offsetof(struct machine_cpu, delta) + 2,
+	       "they are one word");
 
 struct quick {
 	uint64_t table[AT_FLAGS(FLAGS + 1) / 8]; /* that of flags number 0 stays empty */
@@ -70,23 +71,27 @@ bool quick_is_small(const struct memo *m)
 /*
  * Without branches but for what hardly ever is: what comes is as random as programs are, and so each
  * store is done, if need be of what was there. A record that is no switch has nothing in the table,
- * nor has a CPU that did not begin.
+ * nor has a CPU that did not begin. @turned: CPUs may have turns.
  */
-struct rec *quick_run(struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums)
+ALWAYS_INLINE struct rec *run(const struct memo *m, struct rec *rec, const struct rec *end,
+			      uint64_t *sums, bool turned)
 {
 	const struct quick *const q = m->quick;
 	struct machine_cpu *const cpus = m->machine->cpus;
 	struct machine_task *const tasks = m->machine->tasks;
-	uint64_t sum = 0;
+	uint64_t wait_ns = 0, seen = 0;
 
 	for (; rec < end; rec++) {
 		struct machine_task *t, *o;
 		struct machine_cpu *c;
 		const struct kind *kind;
 		const uint64_t *at;
-		uint64_t second, e, here;
-		uint32_t n, word, cpu, cur, own, last, state;
+		uint64_t second, e, there;
+		uint32_t n, word, cpu, cur, owner, state;
+		uint16_t last;
 
+		/* A reader that reads all of a batch before it gives it away finds the next one near. */
+		__builtin_prefetch(rec + REC_AT_ONCE);
 		memcpy(&second, &rec->cpu, sizeof(second));
 		cpu = (uint16_t)second;
 		c = &cpus[cpu];
@@ -104,28 +109,39 @@ struct rec *quick_run(struct memo *m, struct rec *rec, const struct rec *end, ui
 		/* What is known last, of the CPU, is looked at last. */
 		at = AT(q, kind->at + AT_LIVE(second) + AT_TASK(state), 0);
 		asm("" : "+r" (at));
-		e = at[c->state];
-		here = at[AT_PLACE(1) / 8 + c->state];
-		asm("" : "+r" (here), "+r" (e));
-		e = (c->owner[0] ^ n) | (MEMO_TWIN(QUICK) ? 0 : o->last[0] ^ cpu) ? e : here;
-		if (UNLIKELY(!e) || UNLIKELY(c->turns))
-			break;
-		sum += rec->wait_ns + (second >> 56 << SUMS_SEEN_SHIFT);
-		c->counts[DELTA(e)]++;
+		there = at[c->state];
+		e = at[AT_PLACE(1) / 8 + c->state];
+		asm("" : "+r" (there), "+r" (e));
+		owner = c->owner[0];
 		cur = c->cur;
+		e = owner == n ? e : there;
+		e = o->last[0] == cpu || MEMO_TWIN(QUICK) ? e : there;
+		if (UNLIKELY(!e) || (turned && UNLIKELY(c->turns)))
+			break;
+		wait_ns += rec->wait_ns;
+		seen += second >> 56;
+		c->counts[c->delta]++;
 		t = &tasks[cur];
-		own = OWNS(e);
 		last = t->last[0];
-		t->last[0] = (uint16_t)(last ^ ((last ^ cpu) & own));
-		c->owner[0] ^= (c->owner[0] ^ cur) & own;
-		word = WORD(e);
+		owner = e & OWN ? cur : owner;
+		last = e & OWN ? (uint16_t)cpu : last;
+		c->owner[0] = owner;
+		t->last[0] = last;
+		word = CPU_WORD(e);
+		memcpy(&c->delta, &word, sizeof(word));
+		word = TASK_WORD(e);
 		memcpy(&t->state, &word, sizeof(word));
-		c->state = CPU(e);
 		c->cur = n;
 		o->is = n ? IS_RUNNING : IS_WAITING;
 	}
-	*sums += sum;
+	*sums += wait_ns + (seen << SUMS_SEEN_SHIFT);
 	return rec;
+}
+
+struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums)
+{
+	return UNLIKELY(m->machine->turned) ? run(m, rec, end, sums, true)
+					    : run(m, rec, end, sums, false);
 }
 
 /* What lies in a record as a kind and flags. */
@@ -181,8 +197,8 @@ static void learn(struct memo *m, const struct rec *rec, struct machine_cpu *c)
 	memcpy(&second, &rec->cpu, sizeof(second));
 	*AT(m->quick, kind_of(m->quick, rec)->at + AT_LIVE(second) + AT_TASK(same ? SAME : o->state) +
 	    AT_PLACE(place), c->state) =
-		(uint64_t)delta << 48 | (own ? OWN : 0) |
-		(uint64_t)IS_WAITING << 32 | (uint64_t)e->task << 16 | e->cpu;
+		(own ? OWN : 0) | (uint64_t)IS_WAITING << 48 | (uint64_t)e->task << 32 |
+		(uint64_t)e->cpu << 16 | (uint64_t)(unsigned)delta;
 }
 
 /* Are there registers of another task in it? The short way has no need to know. */

@@ -24,7 +24,7 @@ void quick_free(struct quick *q);
  *
  * Return: the first record that is not one of those, or @end.
  */
-struct rec *quick_run(struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums);
+struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums);
 
 /**
  * quick_stop() - @rec is not done: the memo can do it from here, and if it is what quick_run() can do

@@ -87,7 +87,15 @@ static __attribute__((noinline)) void end_turns(struct replay *r, struct machine
 		r->n.signal_turns += c->turns - c->sections;
 		r->n.sections_inside += c->sections;
 	}
+	r->machine.turned -= c->turns != 0;
 	c->frames = c->turns = c->sections = 0;
+}
+
+/* The registers become others, @times, and the slot goes on. */
+static void turn(struct replay *r, struct machine_cpu *c, unsigned times)
+{
+	r->machine.turned += !c->turns;
+	c->turns += times;
 }
 
 static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
@@ -160,9 +168,7 @@ static __attribute__((noinline)) bool new_cpu(struct replay *r, unsigned cpu)
 	return true;
 }
 
-/* What a reader will want next, where records lie one behind the other in a file. */
-#define DAY   86400u /* seconds */
-#define AHEAD 4096
+#define DAY 86400u /* seconds */
 
 /* Two sums in one register. */
 _Static_assert(PART <= 1u << (SUMS_SEEN_SHIFT - 32), "time stays below what was seen");
@@ -332,12 +338,12 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		if (!here)
 			return bad(r, "a signal of a task that does not run");
 		r->machine.cpus[rec->cpu].frames++;
-		r->machine.cpus[rec->cpu].turns += rec->flags & REC_OPEN ? 1 : 2;
+		turn(r, &r->machine.cpus[rec->cpu], rec->flags & REC_OPEN ? 1 : 2);
 		return 0;
 	case REC_SIGRETURN:
 		if (!here)
 			return bad(r, "a handler returns in a task that does not run");
-		r->machine.cpus[rec->cpu].turns++;
+		turn(r, &r->machine.cpus[rec->cpu], 1);
 		return 0;
 	case REC_SECTION:
 		r->n.sections++;
@@ -345,7 +351,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		if (rec->flags & REC_USER)
 			return here ? 0 : bad(r, "a section of a task that does not run");
 		if (here) {
-			r->machine.cpus[rec->cpu].turns++;
+			turn(r, &r->machine.cpus[rec->cpu], 1);
 			r->machine.cpus[rec->cpu].sections++;
 		}
 		return 0;
@@ -442,7 +448,7 @@ ALWAYS_INLINE size_t take_batch(struct replay *r, struct rec *recs, size_t count
 				break;
 			quick_stop(m, rec);
 		}
-		__builtin_prefetch(rec + AHEAD);
+		__builtin_prefetch(rec + REC_AT_ONCE);
 		if (LIKELY(rec->kind == REC_SWITCH)) {
 			done = take_switch(r, m, rec, &r->steps[rec - recs], way);
 		} else {
