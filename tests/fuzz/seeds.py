@@ -301,7 +301,7 @@ put("trace_compact", "turns", b"\1" + task(1) + task(2) + rec(SWITCH, 1) + b"".j
     rec(SWITCH, 1 + (i + 1) % 2, 0, 0x22 | i % 3 * 4, LIVE if i % 5 else 0) for i in range(30)) +
     rec(SWITCH, 2, 0, 0x2a, LIVE) * 3 + rec(SWITCH, 0, 0, 0x2b, LIVE) + rec(SWITCH, 0, 0, 1) * 3)
 put("trace_compact", "twice", b"\1" + life + rec(SWITCH, 0, 0, 1) + rec(SWITCH, 0, 1, 3, 2))
-head = b"XSTTRACE" + struct.pack("<II", 3, 0) + bytes(48)
+head = b"XSTTRACE" + struct.pack("<II", 4, 0) + bytes(48)
 end = rec(13, 0, 0, 1, len(life) // 16)
 
 

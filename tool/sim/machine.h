@@ -18,14 +18,14 @@
  * What a task is doing. Only to those that are odd can be switched: not to a number that no task had
  * yet, which is 0.
  */
-enum { IS_RUNNING, IS_WAITING, IS_DEAD, IS_NEW };
+enum { IS_RUNNING, IS_WAITING, IS_DEAD, IS_NEW, IS_COUNT };
 
 #define LAST_NONE 0xffffu
 
 struct machine_task {
-	uint16_t state;            /* the memo's; this and the next in one word of 32 bits: quick.c */
+	uint16_t state;            /* the memo's; this and the next two in one word of 32 bits: quick.c */
 	uint8_t is;                /* IS_* */
-	uint8_t unused;
+	uint8_t zero;
 	uint64_t blind;            /* a byte for each lane */
 	uint16_t last[MEMO_LANES] __attribute__((aligned(16))); /* CPU, or LAST_NONE */
 } __attribute__((aligned(32)));
@@ -51,25 +51,33 @@ struct machine_cpu {
 
 /* Task numbers are one more than in records: 0 is nobody. */
 struct machine {
-	struct machine_cpu *cpus;   /* MACHINE_CPUS, of which REC_CPUS_MAX begin */
+	struct machine_cpu *cpus;   /* MACHINE_CPUS, of which REC_CPUS_MAX begin; behind them: */
 	struct machine_task *tasks; /* REC_TASKS_MAX + 1 */
 	uint64_t cpu_count, task_count; /* highest so far; without nobody */
 	uint64_t turned;            /* CPUs whose turns are not 0; or more */
 	uint64_t switches[SWITCHES_FLAGS][SWITCHES_LIVES];
 };
 
+#define MACHINE_BYTES (MACHINE_CPUS * sizeof(struct machine_cpu) + \
+		       (REC_TASKS_MAX + 1) * sizeof(struct machine_task))
+
+/* Where the tasks are, for who has no register to spare for that. */
+static inline struct machine_task *machine_tasks(struct machine_cpu *cpus)
+{
+	return (struct machine_task *)(void *)(cpus + MACHINE_CPUS);
+}
+
 static inline void machine_end(struct machine *m)
 {
-	release(m->cpus, MACHINE_CPUS * sizeof(*m->cpus));
-	release(m->tasks, (REC_TASKS_MAX + 1) * sizeof(*m->tasks));
+	release(m->cpus, MACHINE_BYTES);
 }
 
 static inline bool machine_begin(struct machine *m)
 {
-	*m = (struct machine){ .cpus = reserve(MACHINE_CPUS * sizeof(*m->cpus)),
-			       .tasks = reserve((REC_TASKS_MAX + 1) * sizeof(*m->tasks)) };
-	if (!m->cpus || !m->tasks)
+	*m = (struct machine){ .cpus = reserve(MACHINE_BYTES) };
+	if (!m->cpus)
 		return false;
+	m->tasks = machine_tasks(m->cpus);
 	/* Nobody is always there. */
 	m->tasks[0].is = IS_WAITING;
 	return true;

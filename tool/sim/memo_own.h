@@ -184,21 +184,20 @@ void memo_flush(struct memo *m); /* counts to the lanes, transitions and deltas 
 #define WORTH    16u
 
 /*
- * How many counters a CPU has: one for each delta and one for what comes before the first; and not
- * such a number that those of two CPUs are at the same place of a page, for there a processor takes a
- * load for one of what was just stored.
+ * A CPU has a counter for each delta, and for each with quick.c's mark beside it. Those of two CPUs are
+ * not at the same place of a page: there a processor takes a load for one of what was just stored.
+ * DELTA_NONE counts what there was before the first: nothing.
  */
-static inline size_t memo_counters(const struct memo *m)
-{
-	return (size_t)m->deltas.most + 72;
-}
+#define MEMO_DELTAS   2048u
+#define MEMO_COUNTERS (2 * MEMO_DELTAS + 72)
+#define DELTA_NONE    (2 * MEMO_DELTAS)
 
 static inline void memo_begin_counts(struct memo *m, uint32_t cpu)
 {
 	struct machine_cpu *c = &m->machine->cpus[cpu];
 
-	c->counts = m->counts + cpu * memo_counters(m);
-	c->delta = (uint16_t)m->deltas.most;
+	c->counts = m->counts + (size_t)cpu * MEMO_COUNTERS;
+	c->delta = DELTA_NONE;
 }
 
 static inline bool memo_is_full(const struct memo *m)

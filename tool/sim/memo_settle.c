@@ -9,7 +9,7 @@
 
 #define FIRST_ENTRIES_SHIFT 54 /* 1024 of them */
 #define ENTRIES_MOST (1u << 18)
-#define DELTAS_MOST  2047u
+#define DELTAS_MOST  (MEMO_DELTAS - 1)
 #define STATES_MOST  65535u /* numbers have 16 bits */
 
 /* A power of two less one, as number_of() wants it. */
@@ -139,7 +139,7 @@ struct memo *memo_new(struct lane *const *lanes, size_t lane_count,
 			   round_most(limits->states, STATES_MOST)) &&
 	     begin_numbers(&m->task_numbers, sizeof(struct task_codes),
 			   round_most(limits->states, STATES_MOST));
-	m->counts = reserve(REC_CPUS_MAX * memo_counters(m) * sizeof(*m->counts));
+	m->counts = reserve((size_t)REC_CPUS_MAX * MEMO_COUNTERS * sizeof(*m->counts));
 	ok = ok && m->entries && m->counts;
 	for (unsigned k = 0; ok && k < lane_count; k++)
 		ok = begin_lane(m, k, &fresh.lane[k]);
@@ -168,7 +168,7 @@ void memo_free(struct memo *m)
 	free_numbers(&m->cpu_numbers);
 	free_numbers(&m->task_numbers);
 	machine_end(&m->own);
-	release(m->counts, REC_CPUS_MAX * memo_counters(m) * sizeof(*m->counts));
+	release(m->counts, (size_t)REC_CPUS_MAX * MEMO_COUNTERS * sizeof(*m->counts));
 	free(m->entries);
 	quick_free(m->quick);
 	free(m);
@@ -211,23 +211,25 @@ static void put_counts(struct memo *m, uint32_t cpu)
 	uint64_t *counts = c->counts, *switches = m->machine->switches[0];
 
 	counts[c->delta]++;
-	c->delta = (uint16_t)m->deltas.most;
+	c->delta = DELTA_NONE;
 	for (uint32_t d = 0; d < m->deltas.count; d++) {
 		const struct memo_delta *delta =
 			(const struct memo_delta *)(const void *)m->deltas.things + d;
 
-		m->looked_up += counts[d];
+		const uint64_t times = counts[d] + counts[d + MEMO_DELTAS];
+
+		m->looked_up += times;
 		if (delta->slot)
-			switches[delta->slot - 1] += counts[d];
-		for (unsigned k = 0; counts[d] && k < m->lane_count; k++) {
+			switches[delta->slot - 1] += times;
+		for (unsigned k = 0; times && k < m->lane_count; k++) {
 			struct lane_counts n;
 			uint64_t *p = (uint64_t *)&n;
 
 			for (size_t i = 0; i < COUNTERS; i++)
-				p[i] = delta->lane[k][i] * counts[d];
+				p[i] = delta->lane[k][i] * times;
 			lane_add_counts(m->lane[k], cpu, &n);
 		}
-		counts[d] = 0;
+		counts[d] = counts[d + MEMO_DELTAS] = 0;
 	}
 }
 

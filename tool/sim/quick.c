@@ -2,70 +2,77 @@
 /* Switches of one lane alone: quick.h. */
 #include "sim/quick.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/memo_run.h"
 
 /*
- * What differs between records are their flags, of which there are few, and what was live. Where a
- * transition is in the table: a byte offset, of places of 8 bytes.
+ * What differs between records is what they are, of which there are few: their flags and what was
+ * live. Where a transition is in the table: an offset from struct quick, of places of 8 bytes. Only to
+ * a task that waits or is new there are any, or to the one that runs, as SAME; so what a task is doing
+ * is part of the place, and nobody has to be asked about it.
  */
 #define CPUS  16u
 #define TASKS 16u
-#define SAME  (TASKS - 1) /* in place of its state: the task that ran goes on */
-#define FLAGS 16u
-#define AT_PLACE(place)     ((uint64_t)(place) * CPUS * 8)
-#define AT_TASK(state)      ((uint64_t)(state) * 2 * CPUS * 8)
-#define AT_LIVE(second)     ((second) >> (52 - 12) & (uint64_t)(SWITCHES_LIVES - 1) << 12)
-#define AT_FLAGS(number)    ((uint64_t)(number) * SWITCHES_LIVES << 12)
+#define SAME  (IS_RUNNING << 16 | (TASKS - 1)) /* in place of its word: the task that ran goes on */
+#define KINDS 128u
+#define AT_PLACE(place) ((uint64_t)(place) * CPUS * 8)
+#define AT_TASK(word)   ((uint64_t)(word) << 8) /* a task's first 32 bits */
+#define AT_KIND(number) (offsetof(struct quick, table) + KIND_BYTES * (number))
+#define KIND_BYTES      4096u
 #define AT(q, offset, state) \
-	((uint64_t *)(void *)((char *)(uintptr_t)(q)->table + (offset)) + (state))
-_Static_assert(2 * CPUS * TASKS * 8 == 1u << 12, "so much for each of what can be live");
+	((uint64_t *)(void *)((char *)(uintptr_t)(q) + (offset)) + (state))
+_Static_assert(2 * CPUS * 8 == 1u << 8 && TASKS << 8 == KIND_BYTES, "so much for each task and kind");
 
 /*
  * A transition: what happens to who ran, and what follows. The CPU's word is that of struct
- * machine_cpu from its delta on; the task's is that of struct machine_task, with OWN in its unused
- * byte.
+ * machine_cpu from its delta on; the task's is that of struct machine_task.
  */
 #define CPU_WORD(e)  ((uint32_t)(e))
 #define TASK_WORD(e) ((uint32_t)((e) >> 32)) /* of who ran: its state, and that it waits; so never 0 */
-#define OWN          (1ull << 63)            /* the registers stay those of who ran, or nobody's */
-_Static_assert(offsetof(struct machine_cpu, state) == offsetof(struct machine_cpu, delta) + 2,
-	       "they are one word");
+#define OWN          MEMO_DELTAS             /* beside the delta: the registers stay those of who ran,
+						or nobody's */
+_Static_assert(offsetof(struct machine_cpu, state) == offsetof(struct machine_cpu, delta) + 2 &&
+	       offsetof(struct machine_task, is) == 2 && !IS_RUNNING, "they are words");
 
 struct quick {
-	uint64_t table[AT_FLAGS(FLAGS + 1) / 8]; /* that of flags number 0 stays empty */
+	uint64_t nothing[KIND_BYTES / 8];
 	struct kind {
-		uint32_t at;   /* in it, of a switch with flags that were seen */
+		uint32_t at;   /* of a switch as there was one before; else 0 */
 		uint32_t task; /* with a task behind it: a mask of all bits */
-	} kinds[1u << 16]; /* by a record's kind and flags as they lie there */
-	unsigned flags; /* how many of them */
+	} kinds[REC_WHAT_MOST + 1]; /* by rec_what() */
+	uint32_t known[KINDS];
+	unsigned count;
+	uint64_t table[(AT_TASK(IS_COUNT << 16) + KIND_BYTES * KINDS) / 8]; /* few pages are used */
 };
+_Static_assert(offsetof(struct quick, table) + KIND_BYTES * KINDS < AT_TASK(IS_WAITING << 16),
+	       "at 0, with whatever a task is doing, there is nothing");
 
 struct quick *quick_new(void)
 {
-	struct quick *q = calloc(1, sizeof(*q));
-
-	if (q)
-		q->flags = 1;
-	return q;
+	return reserve(sizeof(struct quick));
 }
 
 void quick_free(struct quick *q)
 {
-	free(q);
+	release(q, sizeof(*q));
 }
 
 void quick_forget(struct quick *q)
 {
-	memset(q, 0, sizeof(*q));
-	q->flags = 1;
+	for (unsigned i = 0; i < q->count; i++) {
+		struct kind *kind = &q->kinds[q->known[i]];
+
+		for (uint32_t is = 0; is < IS_COUNT; is++)
+			memset(AT(q, AT_TASK(is << 16) + kind->at, 0), 0, KIND_BYTES);
+		*kind = (struct kind){ 0 };
+	}
+	q->count = 0;
 }
 
 bool quick_is_small(const struct memo *m)
 {
-	return m->cpu_numbers.count <= CPUS && m->task_numbers.count <= SAME;
+	return m->cpu_numbers.count <= CPUS && m->task_numbers.count < TASKS;
 }
 
 /*
@@ -78,53 +85,52 @@ ALWAYS_INLINE struct rec *run(const struct memo *m, struct rec *rec, const struc
 {
 	const struct quick *const q = m->quick;
 	struct machine_cpu *const cpus = m->machine->cpus;
-	struct machine_task *const tasks = m->machine->tasks;
-	uint64_t wait_ns = 0, seen = 0;
+	struct machine_task *const tasks = machine_tasks(cpus);
+	/* Of both halves of a record, what is added up: its time, and the restores seen. */
+	typedef uint64_t halves __attribute__((vector_size(16)));
+	const unsigned seen_shift = 32 + REC_SEEN_SHIFT;
+	const halves added = { UINT32_MAX, (uint64_t)REC_SEEN_MAX << seen_shift };
+	halves sum = { 0, 0 };
 
 	for (; rec < end; rec++) {
 		struct machine_task *t, *o;
 		struct machine_cpu *c;
 		const struct kind *kind;
 		const uint64_t *at;
-		uint64_t second, e, there;
-		uint32_t n, word, cpu, cur, owner, state;
+		uint64_t e, there;
+		halves both;
+		uint32_t n, word, cur, owner;
 		uint16_t last;
 
 		/* A reader that reads all of a batch before it gives it away finds the next one near. */
 		__builtin_prefetch(rec + REC_AT_ONCE);
-		memcpy(&second, &rec->cpu, sizeof(second));
-		cpu = (uint16_t)second;
-		c = &cpus[cpu];
-		kind = &q->kinds[(uint16_t)(second >> 16)];
+		c = &cpus[rec->cpu];
+		kind = &q->kinds[rec_what(rec)];
 		if (UNLIKELY(rec->task >= REC_TASKS_MAX))
 			break;
 		n = (rec->task + 1) & kind->task;
 		o = &tasks[n];
-		state = o->state;
-		if (UNLIKELY(!(o->is & 1))) {
-			if (n != c->cur)
-				break;
-			state = SAME;
-		}
+		cur = c->cur;
+		memcpy(&word, &o->state, sizeof(word));
+		word = n == cur ? SAME : word;
 		/* What is known last, of the CPU, is looked at last. */
-		at = AT(q, kind->at + AT_LIVE(second) + AT_TASK(state), 0);
+		at = AT(q, kind->at + AT_TASK(word), 0);
 		asm("" : "+r" (at));
 		there = at[c->state];
 		e = at[AT_PLACE(1) / 8 + c->state];
 		asm("" : "+r" (there), "+r" (e));
 		owner = c->owner[0];
-		cur = c->cur;
 		e = owner == n ? e : there;
-		e = o->last[0] == cpu || MEMO_TWIN(QUICK) ? e : there;
+		e = o->last[0] == rec->cpu || MEMO_TWIN(QUICK) ? e : there;
 		if (UNLIKELY(!e) || (turned && UNLIKELY(c->turns)))
 			break;
-		wait_ns += rec->wait_ns;
-		seen += second >> 56;
+		memcpy(&both, rec, sizeof(both));
+		sum += both & added;
 		c->counts[c->delta]++;
 		t = &tasks[cur];
 		last = t->last[0];
 		owner = e & OWN ? cur : owner;
-		last = e & OWN ? (uint16_t)cpu : last;
+		last = e & OWN ? rec->cpu : last;
 		c->owner[0] = owner;
 		t->last[0] = last;
 		word = CPU_WORD(e);
@@ -132,9 +138,13 @@ ALWAYS_INLINE struct rec *run(const struct memo *m, struct rec *rec, const struc
 		word = TASK_WORD(e);
 		memcpy(&t->state, &word, sizeof(word));
 		c->cur = n;
-		o->is = n ? IS_RUNNING : IS_WAITING;
+		/* It runs: all of the word, for what was stored in pieces is waited for. */
+		word = o->state;
+		memcpy(&o->state, &word, sizeof(word));
 	}
-	*sums += wait_ns + (seen << SUMS_SEEN_SHIFT);
+	/* Nobody runs wherever no task does. */
+	tasks[0].is = IS_WAITING;
+	*sums += sum[0] + (sum[1] >> seen_shift << SUMS_SEEN_SHIFT);
 	return rec;
 }
 
@@ -144,21 +154,19 @@ struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *e
 					    : run(m, rec, end, sums, false);
 }
 
-/* What lies in a record as a kind and flags. */
+/* There is no more room for what @rec is: NULL. */
 static struct kind *kind_of(struct quick *q, const struct rec *rec)
 {
-	return &q->kinds[rec->kind | (unsigned)rec->flags << 8];
-}
+	struct kind *kind = &q->kinds[rec_what(rec)];
 
-/* There is no more room for flags: false. */
-static bool make_room(struct quick *q, const struct rec *rec)
-{
-	struct kind *kind = kind_of(q, rec);
-
-	if (!kind->at && q->flags <= FLAGS)
-		*kind = (struct kind){ .at = (uint32_t)AT_FLAGS(q->flags++),
-				       .task = rec->flags & REC_KERNEL ? 0 : UINT32_MAX };
-	return kind->at;
+	if (kind->at)
+		return kind;
+	if (q->count == KINDS)
+		return NULL;
+	q->known[q->count++] = rec_what(rec);
+	*kind = (struct kind){ .at = (uint32_t)AT_KIND(q->count - 1),
+			       .task = rec->flags & REC_KERNEL ? 0 : UINT32_MAX };
+	return kind;
 }
 
 /*
@@ -185,20 +193,25 @@ static void learn(struct memo *m, const struct rec *rec, struct machine_cpu *c)
 	const unsigned event = (rec->flags & m->flag_mask) | (same ? MEMO_SAME : 0) |
 			       (REC_IS_LIVE(rec->arg) ? m->live_mask : 0);
 	const struct memo_entry *e = memo_find(m, memo_key(m, c, t, o, rec->cpu, n, event));
-	uint64_t second;
+	const struct kind *kind;
+	uint64_t *at;
+	uint32_t word;
 	bool own;
 	int delta;
 
 	if (!e || e->slow || !quick_is_small(m) || !owns(m, c, e, &own))
 		return;
 	delta = memo_delta_of_slots(m, e->delta, rec->flags, REC_LIVE_OF(rec->arg));
-	if (delta < 0 || !make_room(m->quick, rec))
+	kind = delta < 0 ? NULL : kind_of(m->quick, rec);
+	if (!kind)
 		return;
-	memcpy(&second, &rec->cpu, sizeof(second));
-	*AT(m->quick, kind_of(m->quick, rec)->at + AT_LIVE(second) + AT_TASK(same ? SAME : o->state) +
-	    AT_PLACE(place), c->state) =
-		(own ? OWN : 0) | (uint64_t)IS_WAITING << 48 | (uint64_t)e->task << 32 |
-		(uint64_t)e->cpu << 16 | (uint64_t)(unsigned)delta;
+	memcpy(&word, &o->state, sizeof(word));
+	at = AT(m->quick, kind->at + AT_TASK(n == c->cur ? SAME : word) + AT_PLACE(place), c->state);
+	*at = (uint64_t)IS_WAITING << 48 | (uint64_t)e->task << 32 | (uint64_t)e->cpu << 16 |
+	      (own ? OWN : 0) | (unsigned)delta;
+	/* Nobody may look as if it ran. */
+	if (!n)
+		*AT(m->quick, kind->at + AT_TASK(IS_RUNNING << 16) + AT_PLACE(place), c->state) = *at;
 }
 
 /* Are there registers of another task in it? The short way has no need to know. */

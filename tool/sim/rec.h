@@ -20,7 +20,7 @@
 #include <xst/comp.h>
 
 #define REC_MAGIC   "XSTTRACE"
-#define REC_VERSION 3u
+#define REC_VERSION 4u
 
 /* A reader gives so many at once: they stay in the nearest caches, and so few calls do not count. */
 #define REC_AT_ONCE 2048u
@@ -63,12 +63,16 @@ enum rec_kind {
 /* How live a saved image was. */
 enum rec_live { REC_INIT, REC_SSE, REC_AVX, REC_AVX512, REC_AMX, REC_LIVES };
 
-/* SWITCH: @arg is the live mask of the ending slot, components 0 to 19, what that comes to, and how many
- * restores the trace has in it: bits 24 to 31. The latter is for the check alone: no policy ever sees it.
- * The mask is for people: whether anything was live is what it comes to. */
-#define REC_LIVE_OF(arg) ((arg) >> 20 & 7u)
+/* SWITCH: @arg is what the live mask of the ending slot comes to, in bits 0 to 2, how many restores the
+ * trace has in it, in bits 3 to 10, and that mask, components 0 to 19, in bits 11 to 30. The restores are
+ * for the check alone: no policy ever sees them. The mask is for people: whether anything was live is what
+ * it comes to. */
+#define REC_LIVE_OF(arg) ((arg) & 7u)
 #define REC_IS_LIVE(arg) (REC_LIVE_OF(arg) != REC_INIT)
 #define REC_SEEN_MAX     255u
+#define REC_SEEN_SHIFT   3
+#define REC_SEEN_OF(arg) ((arg) >> REC_SEEN_SHIFT & REC_SEEN_MAX)
+#define REC_MASK_SHIFT   11
 
 static inline uint32_t rec_arg(uint64_t live, uint32_t seen)
 {
@@ -78,7 +82,8 @@ static inline uint32_t rec_arg(uint64_t live, uint32_t seen)
 			  : mask & (uint32_t)XST_MASK(XST_COMP_AVX) ? REC_AVX
 			  : mask ? REC_SSE : REC_INIT;
 
-	return mask | of << 20 | (seen > REC_SEEN_MAX ? REC_SEEN_MAX : seen) << 24;
+	return of | (seen > REC_SEEN_MAX ? REC_SEEN_MAX : seen) << REC_SEEN_SHIFT |
+	       mask << REC_MASK_SHIFT;
 }
 
 struct rec {
@@ -90,6 +95,17 @@ struct rec {
 	uint32_t arg;
 };
 _Static_assert(sizeof(struct rec) == 16, "records are 16 bytes");
+
+/* Of a SWITCH all that matters to a lane but the task: kind, flags and REC_LIVE_OF(), as they lie there. */
+#define REC_WHAT_MOST 0x7ffffu
+
+static inline uint32_t rec_what(const struct rec *r)
+{
+	uint32_t what;
+
+	memcpy(&what, &r->kind, sizeof(what));
+	return what & REC_WHAT_MOST;
+}
 
 /* What the source of a trace could see. */
 #define REC_HAS_FPU      (1u << 0) /* x86_fpu events: which slots were in user mode, what was live */

@@ -231,7 +231,7 @@ ALWAYS_INLINE enum done take_switch(struct replay *r, struct memo *m, struct rec
 		return refuse_switch(r, o);
 	o->is = n ? IS_RUNNING : IS_WAITING;
 	r->machine.switches[flags][REC_LIVE_OF(second >> 32)]++;
-	r->sums += wait_ns + (second >> 56 << SUMS_SEEN_SHIFT);
+	r->sums += wait_ns + ((uint64_t)REC_SEEN_OF(second >> 32) << SUMS_SEEN_SHIFT);
 	if (way.programs) {
 		if (c->cur)
 			r->who[c->cur - 1].t.used += flags & REC_USER ? flags / REC_USED & 1 : 0;
