@@ -75,76 +75,100 @@ bool quick_is_small(const struct memo *m)
 	return m->cpu_numbers.count <= CPUS && m->task_numbers.count < TASKS;
 }
 
+/* Of both halves of a record, what is added up: its time, and the restores seen. */
+typedef uint64_t halves __attribute__((vector_size(16)));
+#define HALF_SEEN_SHIFT (32 + REC_SEEN_SHIFT)
+
 /*
  * Without branches but for what hardly ever is: what comes is as random as programs are, and so each
  * store is done, if need be of what was there. A record that is no switch has nothing in the table,
- * nor has a CPU that did not begin. @turned: CPUs may have turns.
+ * nor has a CPU that did not begin: false. @turned: CPUs may have turns.
  */
+ALWAYS_INLINE bool step(const struct quick *q, struct machine_cpu *cpus, const struct rec *rec,
+			halves *sum, bool turned)
+{
+	const halves added = { UINT32_MAX, (uint64_t)REC_SEEN_MAX << HALF_SEEN_SHIFT };
+	struct machine_task *const tasks = machine_tasks(cpus), *t, *o;
+	struct machine_cpu *const c = &cpus[rec->cpu];
+	const struct kind *const kind = &q->kinds[rec_what(rec)];
+	const uint64_t *at;
+	uint64_t e, there, n, word, cur, owner;
+	halves both;
+	uint32_t half;
+	uint16_t last;
+
+	if (UNLIKELY(rec->task >= REC_TASKS_MAX))
+		return false;
+	n = (rec->task + 1) & kind->task;
+	o = &tasks[n];
+	cur = c->cur;
+	memcpy(&half, &o->state, sizeof(half));
+	word = n == cur ? SAME : half;
+	/* What is known last, of the CPU, is looked at last. */
+	at = AT(q, kind->at + AT_TASK(word), 0);
+	asm("" : "+r" (at));
+	there = at[c->state];
+	e = at[AT_PLACE(1) / 8 + c->state];
+	asm("" : "+r" (there), "+r" (e));
+	owner = c->owner[0];
+	e = owner == n ? e : there;
+	e = o->last[0] == rec->cpu || MEMO_TWIN(QUICK) ? e : there;
+	if (UNLIKELY(!e) || (turned && UNLIKELY(c->turns)))
+		return false;
+	memcpy(&both, rec, sizeof(both));
+	*sum += both & added;
+	c->counts[c->delta]++;
+	t = &tasks[cur];
+	last = t->last[0];
+	owner = e & OWN ? cur : owner;
+	last = e & OWN ? rec->cpu : last;
+	c->owner[0] = (uint32_t)owner;
+	t->last[0] = last;
+	half = CPU_WORD(e);
+	memcpy(&c->delta, &half, sizeof(half));
+	half = TASK_WORD(e);
+	memcpy(&t->state, &half, sizeof(half));
+	c->cur = (uint32_t)n;
+	/* It runs: all of the word, for what was stored in pieces is waited for. */
+	half = o->state;
+	memcpy(&o->state, &half, sizeof(half));
+	return true;
+}
+
+/* Of so many a cache line consists. */
+#define LINE 4
+
 ALWAYS_INLINE struct rec *run(const struct memo *m, struct rec *rec, const struct rec *end,
 			      uint64_t *sums, bool turned)
 {
 	const struct quick *const q = m->quick;
 	struct machine_cpu *const cpus = m->machine->cpus;
-	struct machine_task *const tasks = machine_tasks(cpus);
-	/* Of both halves of a record, what is added up: its time, and the restores seen. */
-	typedef uint64_t halves __attribute__((vector_size(16)));
-	const unsigned seen_shift = 32 + REC_SEEN_SHIFT;
-	const halves added = { UINT32_MAX, (uint64_t)REC_SEEN_MAX << seen_shift };
 	halves sum = { 0, 0 };
 
-	for (; rec < end; rec++) {
-		struct machine_task *t, *o;
-		struct machine_cpu *c;
-		const struct kind *kind;
-		const uint64_t *at;
-		uint64_t e, there;
-		halves both;
-		uint32_t n, word, cur, owner;
-		uint16_t last;
-
+	for (; end - rec >= LINE; rec += LINE) {
 		/* A reader that reads all of a batch before it gives it away finds the next one near. */
 		__builtin_prefetch(rec + REC_AT_ONCE);
-		c = &cpus[rec->cpu];
-		kind = &q->kinds[rec_what(rec)];
-		if (UNLIKELY(rec->task >= REC_TASKS_MAX))
-			break;
-		n = (rec->task + 1) & kind->task;
-		o = &tasks[n];
-		cur = c->cur;
-		memcpy(&word, &o->state, sizeof(word));
-		word = n == cur ? SAME : word;
-		/* What is known last, of the CPU, is looked at last. */
-		at = AT(q, kind->at + AT_TASK(word), 0);
-		asm("" : "+r" (at));
-		there = at[c->state];
-		e = at[AT_PLACE(1) / 8 + c->state];
-		asm("" : "+r" (there), "+r" (e));
-		owner = c->owner[0];
-		e = owner == n ? e : there;
-		e = o->last[0] == rec->cpu || MEMO_TWIN(QUICK) ? e : there;
-		if (UNLIKELY(!e) || (turned && UNLIKELY(c->turns)))
-			break;
-		memcpy(&both, rec, sizeof(both));
-		sum += both & added;
-		c->counts[c->delta]++;
-		t = &tasks[cur];
-		last = t->last[0];
-		owner = e & OWN ? cur : owner;
-		last = e & OWN ? rec->cpu : last;
-		c->owner[0] = owner;
-		t->last[0] = last;
-		word = CPU_WORD(e);
-		memcpy(&c->delta, &word, sizeof(word));
-		word = TASK_WORD(e);
-		memcpy(&t->state, &word, sizeof(word));
-		c->cur = n;
-		/* It runs: all of the word, for what was stored in pieces is waited for. */
-		word = o->state;
-		memcpy(&o->state, &word, sizeof(word));
+		if (!step(q, cpus, rec, &sum, turned))
+			goto out;
+		if (!step(q, cpus, rec + 1, &sum, turned)) {
+			rec += 1;
+			goto out;
+		}
+		if (!step(q, cpus, rec + 2, &sum, turned)) {
+			rec += 2;
+			goto out;
+		}
+		if (!step(q, cpus, rec + 3, &sum, turned)) {
+			rec += 3;
+			goto out;
+		}
 	}
+	while (rec < end && step(q, cpus, rec, &sum, turned))
+		rec++;
+out:
 	/* Nobody runs wherever no task does. */
-	tasks[0].is = IS_WAITING;
-	*sums += sum[0] + (sum[1] >> seen_shift << SUMS_SEEN_SHIFT);
+	m->machine->tasks[0].is = IS_WAITING;
+	*sums += sum[0] + (sum[1] >> HALF_SEEN_SHIFT << SUMS_SEEN_SHIFT);
 	return rec;
 }
 

@@ -139,13 +139,20 @@ struct rec_place {
 static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t count)
 {
 	typedef uint64_t halves __attribute__((vector_size(16)));
-	halves both = { 0, 0 };
+	halves both = { 0, 0 }, a, b, c, d;
+	size_t i = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		halves rec;
-
-		memcpy(&rec, &recs[i], sizeof(rec));
-		both += rec;
+	/* A cache line at once. */
+	for (; i + 4 <= count; i += 4) {
+		memcpy(&a, &recs[i], sizeof(a));
+		memcpy(&b, &recs[i + 1], sizeof(b));
+		memcpy(&c, &recs[i + 2], sizeof(c));
+		memcpy(&d, &recs[i + 3], sizeof(d));
+		both += (a + b) + (c + d);
+	}
+	for (; i < count; i++) {
+		memcpy(&a, &recs[i], sizeof(a));
+		both += a;
 	}
 	/* Each half by a factor of its own, for a change of one must not undo that of the other. */
 	return sum + both[0] * 0x9e3779b97f4a7c15u + both[1] * 0xbf58476d1ce4e5b9u;
