@@ -93,13 +93,23 @@ static bool is_inside(const struct tep_format_field *f, const struct tep_record 
 static uint64_t number(const struct dat *d, struct tep_format_field *f, const struct tep_record *r)
 {
 	unsigned long long v = 0;
+	const char *at;
+	uint32_t four;
 
 	if (!is_inside(f, r))
 		return 0;
-	if (d->foreign || (size_t)f->size > sizeof(v))
+	at = (const char *)r->data + f->offset;
+	if (d->foreign || (size_t)f->size > sizeof(v)) {
 		tep_read_number_field(f, r->data, &v);
-	else
-		memcpy(&v, (const char *)r->data + f->offset, (size_t)f->size);
+	} else if (f->size == sizeof(four)) {
+		/* Most are; a copy of any size is a call. */
+		memcpy(&four, at, sizeof(four));
+		v = four;
+	} else if (f->size == sizeof(v)) {
+		memcpy(&v, at, sizeof(v));
+	} else {
+		memcpy(&v, at, (size_t)f->size);
+	}
 	return v;
 }
 
