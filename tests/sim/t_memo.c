@@ -3,7 +3,8 @@
  * What is remembered of the engine is what it does: machines at random, with every kind of record,
  * under all policies that have a name, composed ones and hypotheses, once with the engine for every
  * record and once with a memo, in pieces and with little room for it. Every counter of every CPU
- * must be the same, and where the tasks' registers are.
+ * must be the same, and where the tasks' registers are. Then machines with one impossible switch in
+ * the middle: both must refuse that one, and say the same of it.
  *
  * t_memo [SEED] runs them; t_memo --twin NAME [SEED] wants a difference, for something is broken in
  * the memo.
@@ -24,6 +25,7 @@
 #define LANES   18u
 #define RECORDS 9000u
 #define ROUNDS  18u
+#define REFUSED 60u
 
 /* xst_policy_at(): they go the quick way, with and without a look at what is live. */
 #define DEFERRED 5u
@@ -32,7 +34,8 @@
 enum memo_twin memo_twin = MEMO_TWIN_NONE;
 
 static const char *const twins[MEMO_TWINS_COUNT] = { "none", "place", "away", "left", "full", "row",
-						     "lost", "same", "quick", "slot" };
+						     "lost", "same", "quick", "slot", "runs", "turns",
+						     "late" };
 
 static uint64_t state;
 
@@ -436,6 +439,102 @@ static unsigned round_of(struct maker *m, unsigned number, const struct memo_lim
 	return bad;
 }
 
+/* Who runs and who is there behind the first @count records. */
+static void find_state(struct maker *m, size_t count)
+{
+	memset(m->alive, 0, sizeof(m->alive));
+	memset(m->cur, 0, sizeof(m->cur));
+	for (const struct rec *r = m->recs; r < m->recs + count; r++)
+		if (r->kind == REC_SWITCH)
+			m->cur[r->cpu] = r->flags & REC_KERNEL ? 0 : r->task + 1;
+		else if (r->kind == REC_EXIT && m->cur[r->cpu] == r->task + 1)
+			m->cur[r->cpu] = 0;
+	for (const struct rec *r = m->recs; r < m->recs + count; r++)
+		if (r->kind == REC_TASK || r->kind == REC_EXIT)
+			m->alive[r->task] = r->kind == REC_TASK;
+}
+
+/* A switch that no machine makes there. False: this machine has no room for that one. */
+static bool make_impossible(const struct maker *m, struct rec *r)
+{
+	const uint32_t cpu = draw(m->cpus), other = draw(m->cpus), n = draw(TASKS);
+	const uint8_t user = REC_USER | REC_USED | REC_DIGEST;
+
+	*r = (struct rec){ .kind = REC_SWITCH, .cpu = (uint16_t)cpu, .flags = m->cur[cpu] ? user : 0,
+			   .arg = rec_arg(XST_MASK_SSE, 0) };
+	switch (draw(7)) {
+	case 0:
+	case 1:
+		r->task = m->cur[other] - 1;
+		return other != cpu && m->cur[other];
+	case 2:
+		r->task = n;
+		return !m->alive[n];
+	case 3:
+		r->task = TASKS + draw(9);
+		return true;
+	case 4:
+		r->task = (uint32_t)REC_TASKS_MAX << draw(12) | draw(2) * n;
+		return true;
+	case 5:
+		r->cpu = (uint16_t)(REC_CPUS_MAX << draw(4) | cpu);
+		r->flags = REC_KERNEL;
+		return true;
+	default:
+		r->flags = REC_KERNEL | user;
+		return !m->cur[cpu];
+	}
+}
+
+/* Which record is refused, with the reason; "" when none is. */
+static const char *find_refused(struct side *s, const struct maker *m, uint64_t *number)
+{
+	static struct rec batch[512];
+	size_t count;
+
+	for (size_t i = 0; i < m->count; i += count) {
+		count = m->count - i < 512 ? m->count - i : 512;
+		memcpy(batch, m->recs + i, count * sizeof(*batch));
+		if (replay_batch(s->replay, batch, count))
+			return replay_why(s->replay, number);
+	}
+	*number = 0;
+	return "";
+}
+
+static unsigned refuse(struct maker *m)
+{
+	struct xst_policy policy = *xst_policy_at(draw(XST_POLICY_COUNT));
+	const struct lane_extra extra = { LANE_FETCH, false };
+	const struct memo_limits usual = { 0 };
+	struct side direct, memo;
+	const char *why, *also;
+	uint64_t number, same;
+	struct rec bad;
+	size_t at;
+
+	do {
+		make(m);
+		at = m->count / 2 + draw((uint32_t)m->count / 2);
+		find_state(m, at);
+	} while (!make_impossible(m, &bad));
+	memmove(m->recs + at + 1, m->recs + at, (m->count++ - at) * sizeof(*m->recs));
+	m->recs[at] = bad;
+	lanes = 1;
+	use = (struct sim_use){ .kind = SIM_USE_LIVE };
+	begin_side(&direct, &policy, &extra, NULL);
+	begin_side(&memo, &policy, &extra, &usual);
+	why = find_refused(&direct, m, &number);
+	also = find_refused(&memo, m, &same);
+	free_side(&direct);
+	free_side(&memo);
+	if (number == at + 1 && same == number && !strcmp(why, also))
+		return 0;
+	printf("record %zu is impossible; refused are %llu, %s, and %llu, %s\n", at + 1,
+	       (unsigned long long)number, why, (unsigned long long)same, also);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	const bool twin = argc > 2 && !strcmp(argv[1], "--twin");
@@ -452,12 +551,14 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[2], twins[i]))
 			memo_twin = (enum memo_twin)i;
 	printf("seed %llu\n", (unsigned long long)state);
-	/* A fork is two records more. */
-	m.recs = calloc(RECORDS + 8, sizeof(*m.recs));
+	/* A fork is two records more, and what is impossible one. */
+	m.recs = calloc(RECORDS + 9, sizeof(*m.recs));
 	if (!m.recs || (twin && memo_twin == MEMO_TWIN_NONE))
 		return 2;
 	for (unsigned i = 0; i < ROUNDS && !(twin && bad); i++)
 		bad += round_of(&m, i, &limits[i % 3], &fates[i % 3]);
+	for (unsigned i = 0; i < REFUSED && !(twin && bad); i++)
+		bad += refuse(&m);
 	free(m.recs);
 	for (int i = 0; i < 3; i++)
 		printf("%u memos tried %llu transitions, forgot all %llu times, %u gave up\n",

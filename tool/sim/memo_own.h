@@ -33,6 +33,9 @@ enum memo_twin {
 	MEMO_TWIN_SAME,  /* a switch to itself with 254 blind slots is remembered */
 	MEMO_TWIN_QUICK, /* registers are a task's copy wherever it was since */
 	MEMO_TWIN_SLOT,  /* slots that were live differently are counted alike */
+	MEMO_TWIN_RUNS,  /* a task that runs looks as if it waits */
+	MEMO_TWIN_TURNS, /* nobody asks how often the registers became others */
+	MEMO_TWIN_LATE,  /* what is counted with the next event is lost where there is none */
 	MEMO_TWINS_COUNT,
 };
 #ifdef MEMO_TWINS

@@ -210,7 +210,7 @@ static void put_counts(struct memo *m, uint32_t cpu)
 	struct machine_cpu *c = &m->machine->cpus[cpu];
 	uint64_t *counts = c->counts, *switches = m->machine->switches[0];
 
-	counts[c->delta]++;
+	counts[c->delta] += !MEMO_TWIN(LATE);
 	c->delta = DELTA_NONE;
 	for (uint32_t d = 0; d < m->deltas.count; d++) {
 		const struct memo_delta *delta =

@@ -130,7 +130,7 @@ ALWAYS_INLINE bool step(const struct quick *q, struct machine_cpu *cpus, const s
 	memcpy(&t->state, &half, sizeof(half));
 	c->cur = (uint32_t)n;
 	/* It runs: all of the word, for what was stored in pieces is waited for. */
-	half = o->state;
+	half = o->state | (MEMO_TWIN(RUNS) ? IS_WAITING << 16 : 0u);
 	memcpy(&o->state, &half, sizeof(half));
 	return true;
 }
@@ -174,7 +174,7 @@ out:
 
 struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums)
 {
-	return UNLIKELY(m->machine->turned) ? run(m, rec, end, sums, true)
+	return UNLIKELY(m->machine->turned) && !MEMO_TWIN(TURNS) ? run(m, rec, end, sums, true)
 					    : run(m, rec, end, sums, false);
 }
 
