@@ -3,6 +3,7 @@
 """xstate record, and recordings of others: record.py PART XSTATE SOURCE. Parts: record, used (by BPF), dat
 (trace-cmd's)."""
 import json
+import lzma
 import os
 import random
 import re
@@ -284,6 +285,9 @@ def dat():
                 check(r.returncode in (0, 2), f"version 7 cut at {cut}: {r.returncode} {r.stderr}")
         else:
             print("no trace-cmd here to ask")
+    with lzma.open(at("t.dat.xz"), "wb") as f:
+        f.write(made)
+    error(run("sim", at("t.dat.xz")), 2, "must be a file of its own, unpacked", "a trace.dat that is packed")
     # What was recorded in an instance is read where the top buffer has no switch; that of several is not mixed.
     text = b"".join(lines).decode(errors="replace")
     open(at("one.dat"), "wb").write(trace_dat.convert(text, ["other"], False))

@@ -137,6 +137,11 @@ def fails(first, real):
             r = subprocess.run([XSTATE, "sim", "--state", at("f.st"), real[1]], stdout=full, stderr=subprocess.PIPE,
                                timeout=60)
         check(r.returncode == 2 and read(at("f.st")) == first, "no room for the answer, and the state was moved on")
+    nobody, answer = os.pipe()
+    os.close(nobody)
+    r = subprocess.run([XSTATE, "sim", "--state", at("f.st"), real[1]], stdout=answer, stderr=subprocess.PIPE, timeout=60)
+    os.close(answer)
+    check(r.returncode and read(at("f.st")) == first, "nobody read the answer, and the state was moved on")
     check(sorted(os.listdir(tmp.name)) == beside, f"left behind: {set(os.listdir(tmp.name)) - set(beside)}")
     # Where there was none there is none.
     check(run("sim", "--state", at("new.st"), real[0], real[0]).returncode == 2 and not os.path.exists(at("new.st")),

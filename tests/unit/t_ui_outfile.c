@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,7 +193,8 @@ static void impossible_places_are_told_at_once(void **state)
 /* A signal ends the program as ever, and what was not finished goes; but not by a child's end. */
 static void signals_leave_nothing(void **state)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGXFSZ };
+	const struct rlimit none = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -204,6 +206,8 @@ static void signals_leave_nothing(void **state)
 			struct outfile o;
 			pid_t child;
 
+			/* Some of them leave a core. */
+			setrlimit(RLIMIT_CORE, &none);
 			signal(numbers[i], SIG_DFL);
 			if (!outfile_open(&o, "interrupted"))
 				_exit(1);

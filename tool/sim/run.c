@@ -386,7 +386,7 @@ static int read_events(struct run *run, struct trace_input *in, enum trace_forma
 		snprintf(err, errlen, "%s: --state is for pieces that --cut made", in->name);
 		return -1;
 	}
-	if (format != TRACE_TEXT && !in->size) {
+	if (format != TRACE_TEXT && (!in->size || in->unpack)) {
 		snprintf(err, errlen, "%s: a %s must be a file of its own, unpacked", in->name,
 			 format == TRACE_DAT ? "trace.dat" : "perf.data");
 		return -1;

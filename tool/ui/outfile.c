@@ -32,7 +32,7 @@ static void clean_up(int number)
 /* Where a verb has a handler of its own, that one decides. */
 static void watch(const char *part)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGXFSZ};
 	struct sigaction new = {.sa_handler = clean_up}, old;
 
 	sigemptyset(&new.sa_mask);
