@@ -54,9 +54,9 @@ static const struct opt_usage usage = {
 	.summary = "replay a recorded workload under every switching policy",
 	.synopsis = "TRACE... [options]",
 	.about = "Reads what 'xstate record' or perf or trace-cmd wrote: our records, perf script and\n"
-		 "ftrace text, perf.data, trace.dat; '-' is standard input; .xz is unpacked. Several\n"
-		 "traces are several machines. Prints counts, costs, the break-even between eager and\n"
-		 "lazy, and how well restores were predicted.\n",
+		 "ftrace text, each also packed by xz, perf.data, trace.dat; '-' is standard input.\n"
+		 "Several traces are several machines. Prints counts, costs, the break-even between\n"
+		 "eager and lazy, and how well restores were predicted.\n",
 	.opts = options,
 	.examples = "xstate sim trace.xst                        all policies, built-in prices\n"
 		    "perf script | xstate sim - -c costs.json    with this machine's prices\n"
