@@ -68,11 +68,10 @@ static int ignore(void *arg, struct rec *recs, size_t count)
  */
 static __attribute__((noinline)) double read_all(const struct records *r)
 {
-	typedef uint64_t halves __attribute__((vector_size(16)));
-	const halves *p = (const halves *)(const void *)r->recs;
+	const rec_halves *p = (const rec_halves *)(const void *)r->recs;
 	const size_t n = r->count / 16 * 16;
 	volatile uint64_t sink;
-	halves sum[4] = { { 0 } };
+	rec_halves sum[4] = { { 0 } };
 	const double t = now();
 
 	for (size_t i = 0; i < n; i += 16) {

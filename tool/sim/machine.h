@@ -54,7 +54,6 @@ struct machine {
 	struct machine_cpu *cpus;   /* MACHINE_CPUS, of which REC_CPUS_MAX begin; behind them: */
 	struct machine_task *tasks; /* REC_TASKS_MAX + 1 */
 	uint64_t cpu_count, task_count; /* highest so far; without nobody */
-	uint64_t turned;            /* CPUs whose turns are not 0; or more */
 	uint64_t switches[SWITCHES_FLAGS][SWITCHES_LIVES];
 };
 

@@ -215,7 +215,6 @@ static void put_counts(struct memo *m, uint32_t cpu)
 	for (uint32_t d = 0; d < m->deltas.count; d++) {
 		const struct memo_delta *delta =
 			(const struct memo_delta *)(const void *)m->deltas.things + d;
-
 		const uint64_t times = counts[d] + counts[d + MEMO_DELTAS];
 
 		m->looked_up += times;

@@ -75,25 +75,24 @@ bool quick_is_small(const struct memo *m)
 	return m->cpu_numbers.count <= CPUS && m->task_numbers.count < TASKS;
 }
 
-/* Of both halves of a record, what is added up: its time, and the restores seen. */
-typedef uint64_t halves __attribute__((vector_size(16)));
+/* Where the restores seen are in a record's second half. */
 #define HALF_SEEN_SHIFT (32 + REC_SEEN_SHIFT)
 
 /*
  * Without branches but for what hardly ever is: what comes is as random as programs are, and so each
  * store is done, if need be of what was there. A record that is no switch has nothing in the table,
- * nor has a CPU that did not begin: false. @turned: CPUs may have turns.
+ * nor has a CPU that did not begin: false.
  */
 ALWAYS_INLINE bool step(const struct quick *q, struct machine_cpu *cpus, const struct rec *rec,
-			halves *sum, bool turned)
+			rec_halves *sum)
 {
-	const halves added = { UINT32_MAX, (uint64_t)REC_SEEN_MAX << HALF_SEEN_SHIFT };
+	const rec_halves added = { UINT32_MAX, (uint64_t)REC_SEEN_MAX << HALF_SEEN_SHIFT };
 	struct machine_task *const tasks = machine_tasks(cpus), *t, *o;
 	struct machine_cpu *const c = &cpus[rec->cpu];
 	const struct kind *const kind = &q->kinds[rec_what(rec)];
 	const uint64_t *at;
 	uint64_t e, there, n, word, cur, owner;
-	halves both;
+	rec_halves both;
 	uint32_t half;
 	uint16_t last;
 
@@ -113,7 +112,7 @@ ALWAYS_INLINE bool step(const struct quick *q, struct machine_cpu *cpus, const s
 	owner = c->owner[0];
 	e = owner == n ? e : there;
 	e = o->last[0] == rec->cpu || MEMO_TWIN(QUICK) ? e : there;
-	if (UNLIKELY(!e) || (turned && UNLIKELY(c->turns)))
+	if (UNLIKELY(!e) || (UNLIKELY(c->turns) && !MEMO_TWIN(TURNS)))
 		return false;
 	memcpy(&both, rec, sizeof(both));
 	*sum += both & added;
@@ -138,44 +137,37 @@ ALWAYS_INLINE bool step(const struct quick *q, struct machine_cpu *cpus, const s
 /* Of so many a cache line consists. */
 #define LINE 4
 
-ALWAYS_INLINE struct rec *run(const struct memo *m, struct rec *rec, const struct rec *end,
-			      uint64_t *sums, bool turned)
+struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums)
 {
 	const struct quick *const q = m->quick;
 	struct machine_cpu *const cpus = m->machine->cpus;
-	halves sum = { 0, 0 };
+	rec_halves sum = { 0, 0 };
 
 	for (; end - rec >= LINE; rec += LINE) {
 		/* A reader that reads all of a batch before it gives it away finds the next one near. */
 		__builtin_prefetch(rec + REC_AT_ONCE);
-		if (!step(q, cpus, rec, &sum, turned))
+		if (!step(q, cpus, rec, &sum))
 			goto out;
-		if (!step(q, cpus, rec + 1, &sum, turned)) {
+		if (!step(q, cpus, rec + 1, &sum)) {
 			rec += 1;
 			goto out;
 		}
-		if (!step(q, cpus, rec + 2, &sum, turned)) {
+		if (!step(q, cpus, rec + 2, &sum)) {
 			rec += 2;
 			goto out;
 		}
-		if (!step(q, cpus, rec + 3, &sum, turned)) {
+		if (!step(q, cpus, rec + 3, &sum)) {
 			rec += 3;
 			goto out;
 		}
 	}
-	while (rec < end && step(q, cpus, rec, &sum, turned))
+	while (rec < end && step(q, cpus, rec, &sum))
 		rec++;
 out:
 	/* Nobody runs wherever no task does. */
 	m->machine->tasks[0].is = IS_WAITING;
 	*sums += sum[0] + (sum[1] >> HALF_SEEN_SHIFT << SUMS_SEEN_SHIFT);
 	return rec;
-}
-
-struct rec *quick_run(const struct memo *m, struct rec *rec, const struct rec *end, uint64_t *sums)
-{
-	return UNLIKELY(m->machine->turned) && !MEMO_TWIN(TURNS) ? run(m, rec, end, sums, true)
-					    : run(m, rec, end, sums, false);
 }
 
 /* There is no more room for what @rec is: NULL. */

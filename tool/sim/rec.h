@@ -132,14 +132,16 @@ struct rec_place {
 	uint64_t sum;   /* rec_sum() of what was before */
 };
 
+/* A record in two, for what is added up of many. */
+typedef uint64_t rec_halves __attribute__((vector_size(16)));
+
 /*
  * All records but END, added up: so a turned bit is noticed, and two traces are known to be one.
  * What @recs add to @sum.
  */
 static inline uint64_t rec_sum(uint64_t sum, const struct rec *recs, size_t count)
 {
-	typedef uint64_t halves __attribute__((vector_size(16)));
-	halves both = { 0, 0 }, a, b, c, d;
+	rec_halves both = { 0, 0 }, a, b, c, d;
 	size_t i = 0;
 
 	/* A cache line at once. */

@@ -87,16 +87,9 @@ static __attribute__((noinline)) void end_turns(struct replay *r, struct machine
 		r->n.signal_turns += c->turns - c->sections;
 		r->n.sections_inside += c->sections;
 	}
-	r->machine.turned -= c->turns != 0;
 	c->frames = c->turns = c->sections = 0;
 }
 
-/* The registers become others, @times, and the slot goes on. */
-static void turn(struct replay *r, struct machine_cpu *c, unsigned times)
-{
-	r->machine.turned += !c->turns;
-	c->turns += times;
-}
 
 static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
 {
@@ -338,12 +331,12 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		if (!here)
 			return bad(r, "a signal of a task that does not run");
 		r->machine.cpus[rec->cpu].frames++;
-		turn(r, &r->machine.cpus[rec->cpu], rec->flags & REC_OPEN ? 1 : 2);
+		r->machine.cpus[rec->cpu].turns += rec->flags & REC_OPEN ? 1 : 2;
 		return 0;
 	case REC_SIGRETURN:
 		if (!here)
 			return bad(r, "a handler returns in a task that does not run");
-		turn(r, &r->machine.cpus[rec->cpu], 1);
+		r->machine.cpus[rec->cpu].turns++;
 		return 0;
 	case REC_SECTION:
 		r->n.sections++;
@@ -351,7 +344,7 @@ static __attribute__((noinline)) int check_rare(struct replay *r, struct rec *re
 		if (rec->flags & REC_USER)
 			return here ? 0 : bad(r, "a section of a task that does not run");
 		if (here) {
-			turn(r, &r->machine.cpus[rec->cpu], 1);
+			r->machine.cpus[rec->cpu].turns++;
 			r->machine.cpus[rec->cpu].sections++;
 		}
 		return 0;

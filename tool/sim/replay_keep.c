@@ -135,7 +135,6 @@ static bool machine_go_on(struct machine *m, struct kept *in)
 		c->cur = one.cur;
 		c->frames = one.frames;
 		c->turns = one.turns;
-		m->turned += c->turns != 0;
 		c->sections = one.sections;
 		running -= one.cur > 0;
 		/* Not on a second CPU. */
