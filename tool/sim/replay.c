@@ -90,7 +90,6 @@ static __attribute__((noinline)) void end_turns(struct replay *r, struct machine
 	c->frames = c->turns = c->sections = 0;
 }
 
-
 static __attribute__((noinline, cold)) int bad(struct replay *r, const char *why)
 {
 	if (!r->why)
